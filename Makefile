@@ -1,0 +1,45 @@
+# make demo   the main job on built-in data        make test   everything that must pass
+# Both make a virtual environment on first use. Another Python: make PYTHON=python3.12 test
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-full test-oldest lint bench docs clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python -m skewridge.demo
+
+test: lint
+	$(BIN)/python -m pytest -m "not full"
+
+test-full: lint
+	$(BIN)/python -m pytest
+
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest -m "not full"
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/fit_against_lapack.py
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict
+
+$(VENV)/.ready: pyproject.toml tools/environment.py
+	$(PYTHON) tools/environment.py $(VENV)
+
+$(OLDEST)/.ready: pyproject.toml tools/environment.py
+	$(PYTHON) tools/environment.py $(OLDEST) --oldest
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(PYTHON) tools/environment.py $(VENV) --extras dev,docs
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) build dist site demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis

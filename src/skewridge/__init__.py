@@ -1,0 +1,29 @@
+"""Kernel ridge regression for large data whose response is skewed."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import DacKernelRidge
+    from .splits import ResponseStratifiedKFold, response_train_test_split
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DacKernelRidge": "estimators",
+    "ResponseStratifiedKFold": "splits",
+    "response_train_test_split": "splits",
+}
+
+__all__ = ["DacKernelRidge", "ResponseStratifiedKFold", "__version__", "response_train_test_split"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module when the name is first used: ``import skewridge`` stays cheap."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skewridge' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "datasets", "metrics"]

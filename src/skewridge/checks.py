@@ -1,0 +1,101 @@
+"""Checks of what users pass: each error says what was expected, what came, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+LARGEST = 1e150  # squares of larger numbers overflow
+
+_UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None, *, also: str = "") -> int:
+    """Return value as an int in [low, high], or raise."""
+    expected = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be {expected}{also}; got {value!r} of type {type(value).__name__}.")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {expected}{also}; got {value!r}.")
+    return number
+
+
+def check_real(
+    name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False, also: str = ""
+) -> float:
+    """Return value as a finite float in [low, high] (or ]low, high]), or raise."""
+    bracket = "]" if open_low else "["
+    top = f"{high:g}]" if np.isfinite(high) else "inf["
+    expected = f"a number in {bracket}{low:g}, {top}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {expected}{also}; got {value!r} of type {type(value).__name__}.")
+    number = float(value)
+    if not np.isfinite(number) or number < low or number > high or (open_low and number == low):
+        raise ValueError(f"{name} must be {expected}{also}; got {value!r}.")
+    return number
+
+
+def check_choice(name: str, value: Any, options: Sequence[str], *, later: Sequence[str] = ()) -> str:
+    """Return value if it is one of the options, or raise; names in ``later`` are refused as not available."""
+    listed = ", ".join(repr(o) for o in options)
+    if isinstance(value, str) and value in later:
+        raise ValueError(f"{name}={value!r} is not available in this version; use one of {listed}.")
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
+def check_bytes(name: str, value: Any) -> float:
+    """Return a number of bytes from an int or a text such as "2GB" or "500 MiB"."""
+    if isinstance(value, str):
+        text = value.strip().upper().replace(" ", "")
+        digits = text.rstrip("KMGTIB")
+        unit = text[len(digits) :] or "B"
+        try:
+            return check_real(name, float(digits) * _UNITS[unit], 0, open_low=True)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"{name} must be a number of bytes or a text such as '2GB' or '500MiB'; got {value!r}."
+            ) from None
+    return check_real(name, value, 0, open_low=True, also=" (bytes) or a text such as '2GB'")
+
+
+def check_magnitude(name: str, values: npt.NDArray[np.float64]) -> None:
+    """Refuse numbers whose squares overflow."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} must stay below {LARGEST:g} in magnitude, since larger squares overflow; "
+            f"got {largest:g}. Rescale {name}."
+        )
+
+
+def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y")) -> None:
+    """Refuse two pandas objects that hold the same row labels in another order.
+
+    Rows are paired by position, as everywhere in scikit-learn; equal labels in another order mean that the
+    caller expected pairing by label.
+    """
+    left: Any = getattr(first, "index", None)
+    right: Any = getattr(second, "index", None)
+    if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
+        return
+    if len(left) == len(right) and left.sort_values().equals(right.sort_values()):
+        raise ValueError(
+            f"{names[0]} and {names[1]} have the same index labels in a different order, and rows are paired "
+            f"by position. Align them first, e.g. {names[1]} = {names[1]}.loc[{names[0]}.index], or drop the "
+            "labels with reset_index(drop=True)."
+        )
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Bytes for people."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"

@@ -1,0 +1,334 @@
+"""The scikit-learn shell: parameters in, fitted attributes out; the algebra lives below."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .checks import (
+    check_bytes,
+    check_choice,
+    check_integer,
+    check_magnitude,
+    check_real,
+    check_same_order,
+)
+from .kernels import BANDWIDTH_FREE, check_kernel_name, make_kernel
+from .penalties import median_bandwidth, penalty_rule
+from .pipeline import (
+    Expansion,
+    Job,
+    Partition,
+    collapse,
+    conditional_std,
+    evaluate,
+    fit_nodes,
+    node_estimates,
+    partition_rows,
+    spread,
+)
+from .slices import MAX_OVERSAMPLING, check_slice_rule
+
+
+class DacKernelRidge(RegressorMixin, BaseEstimator):
+    """Divide-and-conquer kernel ridge regression, classical and oversampled (Algorithms 1 and 2 of the paper).
+
+    The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the
+    fullest; copies are dealt evenly to ``n_nodes`` nodes and de-duplicated; node i solves
+    ``(K + n penalty I) beta = y`` on its n rows; the estimate is the average of the nodes.
+
+    Parameters
+    ----------
+    n_nodes : int or "auto", default="auto"
+        k. "auto" takes the fewest nodes whose expected size is about 1,500 rows, and one below 2,000 rows.
+    slices : {"scott", "sturges", "fd", "log"}, int or array of edges, default="scott"
+        How y is cut. ``slices=1`` is Algorithm 1, classical divide and conquer.
+    oversampling : float, default=1.0
+        The paper's tau: a row of slice j gets ``max(1, floor(tau * |fullest| / |slice j|))`` copies.
+    max_per_slice : int, optional
+        At most so many rows of any slice in a node.
+    slice_on : {"response"}, default="response"
+        What is sliced.
+    focus : float in [0, 1], default=1.0
+        1: as published; 0: rows weighted by their inverse inclusion probability, which aims at the overall
+        risk; in between, ``pi ** -(1 - focus)``.
+    kernel : str, default="gaussian"
+        "gaussian" ("rbf"), "matern12", "matern32", "matern52", "laplacian", "polynomial" ("poly"), "sobolev".
+    bandwidth : float, "median" or "auto", default="auto"
+        b in ``exp(-||x - z||^2 / b^2)`` and its kin; the median distance between rows otherwise. polynomial
+        and sobolev take none.
+    degree : int, default=3
+        Of the polynomial kernel.
+    penalty : float, "rule" or "auto", default="auto"
+        lambda; scikit-learn's alpha is n times it. "rule" is the rate-optimal order in the total number of
+        rows, by kernel; "auto" is "rule".
+    scoring : {"mse"}, default="mse"
+        What automatic choices aim at.
+    local_solver : {"exact"}, default="exact"
+        How a node is solved.
+    fit_intercept : bool, default=True
+        Whether the mean of y is subtracted before fitting and added to predictions.
+    keep_nodes : bool, default=False
+        Whether to keep the local estimates, which :meth:`node_spread` needs.
+    memory_limit : int or str, optional
+        In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the
+        machine's memory.
+    n_jobs : int, optional
+        Threads. The result is the same to the last bit for any number.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows go to which nodes.
+    verbose : int, default=0
+        Whether to report progress on stderr.
+
+    Attributes
+    ----------
+    slices_ : Slices
+        ``edges``, ``labels``, ``counts`` and ``copies``.
+    allocation_ : Allocation
+        ``allocation_[i]`` are the ascending row ids of node i.
+    n_nodes_, n_oversampled_, n_distinct_ : int
+        k; rows after oversampling (N*); sum of the node sizes (N~).
+    bandwidth_ : float or None
+    penalty_ : float
+    tuning_ : dict
+        How bandwidth and penalty were chosen.
+    dual_coef_ : (N,) array
+        The average as one expansion: the mean over nodes of each row's coefficient.
+    X_fit_ : (N, d) array
+        The training rows in the order given.
+    intercept_ : float
+    n_features_in_ : int
+    nodes_ : list of NodeFit
+        The local estimates, with ``keep_nodes=True``.
+
+    Examples
+    --------
+    >>> from skewridge import DacKernelRidge
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> model = DacKernelRidge(n_nodes=5, random_state=0).fit(X, y)
+    >>> model.n_distinct_ > 500  # rare rows sit in several nodes
+    True
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        n_nodes="auto",
+        slices="scott",
+        oversampling=1.0,
+        max_per_slice=None,
+        slice_on="response",
+        focus=1.0,
+        kernel="gaussian",
+        bandwidth="auto",
+        degree=3,
+        penalty="auto",
+        scoring="mse",
+        local_solver="exact",
+        fit_intercept=True,
+        keep_nodes=False,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_nodes = n_nodes
+        self.slices = slices
+        self.oversampling = oversampling
+        self.max_per_slice = max_per_slice
+        self.slice_on = slice_on
+        self.focus = focus
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.degree = degree
+        self.penalty = penalty
+        self.scoring = scoring
+        self.local_solver = local_solver
+        self.fit_intercept = fit_intercept
+        self.keep_nodes = keep_nodes
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Slice the response, deal the rows, fit every node, average.
+
+        Parameters
+        ----------
+        X : (N, d) array or data frame
+        y : (N,) array or series; paired with the rows of X by position
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X, y = self._check_data(X, y)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+        partition = self._partition(X, y, seed)
+        kernel = self._make_kernel(X, seed)
+        penalty = self._choose_penalty(X)
+        intercept = float(np.mean(y)) if self.fit_intercept else 0.0
+        fits = fit_nodes(X, y - intercept, partition, kernel, penalty, self._job)
+        if self.keep_nodes:
+            fits = list(fits)
+        coef = collapse(fits, len(y), len(partition.allocation))
+
+        return self._remember(X, y, partition, kernel, penalty, intercept, coef, fits)
+
+    def predict(self, X, return_std=False):
+        """Return the average of the nodes' estimates.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        return_std : bool, default=False
+            Whether to return as well the conditional standard deviation of the average: given the inputs and
+            the allocation, with rows that several nodes share counted once. It factorises every node again.
+
+        Returns
+        -------
+        prediction : (n,) array
+        std : (n,) array, with ``return_std=True``
+        """
+        X = self._check_new(X)
+        expansion = Expansion(self.X_fit_, self.dual_coef_, self._kernel)
+        prediction = evaluate(expansion, X, self._job) + self.intercept_
+        if not return_std:
+            return prediction
+        std = conditional_std(
+            self.X_fit_,
+            self._y_fit - self.intercept_,
+            self._fitted_partition,
+            self._kernel,
+            self.penalty_,
+            X,
+            centred=self._centred,
+            job=self._job,
+        )
+        return prediction, std
+
+    def node_spread(self, X):
+        """Return the standard deviation between the nodes' estimates at X.
+
+        A diagnostic of how much the nodes disagree; not a standard error, since nodes share rows. Needs
+        ``keep_nodes=True``.
+        """
+        return spread(self._node_estimates(X))
+
+    def predict_nodes(self, X):
+        """Return every node's own estimate at X, (k, n). Needs ``keep_nodes=True``."""
+        return np.array(list(self._node_estimates(X))) + self.intercept_
+
+    @property
+    def _job(self):
+        return Job(self.n_jobs, self.verbose)
+
+    @property
+    def _fitted_partition(self):
+        return Partition(self.slices_, self.allocation_, self._weights)
+
+    def _check_parameters(self):
+        if self.n_nodes != "auto":
+            check_integer("n_nodes", self.n_nodes, 1, also=" or 'auto'")
+        check_slice_rule(self.slices)
+        check_real("oversampling", self.oversampling, 0, MAX_OVERSAMPLING)
+        if self.max_per_slice is not None:
+            check_integer("max_per_slice", self.max_per_slice, 1, also=" or None")
+        check_choice("slice_on", self.slice_on, ["response"], later=["pilot"])
+        check_real("focus", self.focus, 0, 1)
+        check_choice("scoring", self.scoring, ["mse"], later=["balanced_mse", "sera"])
+        check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
+        if self.memory_limit is not None:
+            check_bytes("memory_limit", self.memory_limit)
+        self._check_kernel_parameters()
+
+    def _check_data(self, X, y):
+        check_same_order(X, y)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
+        check_magnitude("X", X)
+        check_magnitude("y", y)
+        if self.n_nodes != "auto" and self.n_nodes > len(y):
+            raise ValueError(
+                f"n_nodes must not exceed the number of rows; got n_nodes={self.n_nodes} for {len(y)} rows. "
+                "Use fewer nodes, or 'auto'."
+            )
+        return X.copy(), np.array(y, dtype=np.float64)
+
+    def _check_kernel_parameters(self):
+        name = check_kernel_name(self.kernel)
+        check_integer("degree", self.degree, 1)
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, ["auto", "median"])
+        elif name in BANDWIDTH_FREE:
+            raise ValueError(
+                f"The {name} kernel takes no bandwidth; got bandwidth={self.bandwidth!r}. Leave it at 'auto'."
+            )
+        else:
+            check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, ["auto", "rule"], later=["cv", "gcv", "cp", "dgcv", "loo"])
+        else:
+            check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
+
+    def _partition(self, X, y, seed):
+        return partition_rows(
+            y,
+            X.shape[1],
+            seed,
+            n_nodes=self.n_nodes,
+            slices=self.slices,
+            oversampling=self.oversampling,
+            max_per_slice=self.max_per_slice,
+            focus=self.focus,
+            memory_limit=None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit),
+            n_jobs=self.n_jobs,
+        )
+
+    def _make_kernel(self, X, seed):
+        name, bandwidth = check_kernel_name(self.kernel), self.bandwidth
+        if name not in BANDWIDTH_FREE and isinstance(bandwidth, str):
+            bandwidth = median_bandwidth(X, name, seed)
+        return make_kernel(name, X, bandwidth, self.degree)
+
+    def _choose_penalty(self, X):
+        if isinstance(self.penalty, str):
+            return penalty_rule(check_kernel_name(self.kernel), *X.shape)
+        return float(self.penalty)
+
+    def _remember(self, X, y, partition, kernel, penalty, intercept, coef, fits):
+        self.slices_, self.allocation_ = partition.slices, partition.allocation
+        self.n_nodes_ = len(partition.allocation)
+        self.n_oversampled_ = partition.slices.n_oversampled
+        self.n_distinct_ = len(partition.allocation.rows)
+        self.bandwidth_, self.penalty_ = kernel.bandwidth, penalty
+        self.tuning_ = {
+            "bandwidth": "median" if isinstance(self.bandwidth, str) else "given",
+            "penalty": "rule" if isinstance(self.penalty, str) else "given",
+        }
+        self.dual_coef_, self.X_fit_, self.intercept_ = coef, X, intercept
+        self._kernel, self._y_fit = kernel, y
+        self._weights, self._centred = partition.weights, bool(self.fit_intercept)
+        if self.keep_nodes:
+            self.nodes_ = fits
+        elif hasattr(self, "nodes_"):
+            del self.nodes_
+        return self
+
+    def _node_estimates(self, X):
+        X = self._check_new(X)
+        if not hasattr(self, "nodes_"):
+            raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
+        return node_estimates(self.nodes_, self._kernel, self.X_fit_, X, self._job)
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        check_magnitude("X", X)
+        return X

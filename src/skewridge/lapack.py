@@ -1,0 +1,81 @@
+"""LAPACK without the GIL.
+
+``scipy.linalg.lapack`` holds the GIL, so two threads in it take turns. The same routines, called through
+the C pointers that ``scipy.linalg.cython_lapack`` publishes, run side by side: ctypes releases the GIL.
+
+Matrices are C-ordered float64 arrays of which only the lower triangle is read and written; LAPACK, which
+thinks in columns, is told that it is the upper one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class NotPositiveDefinite(np.linalg.LinAlgError):
+    """A leading minor of the matrix is not positive."""
+
+
+def cholesky(a: FloatArray) -> FloatArray:
+    """Overwrite the lower triangle of a with L, a = L L'."""
+    n = _order(a)
+    info = ctypes.c_int()
+    _routine("dpotrf", 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
+    if info.value > 0:
+        raise NotPositiveDefinite(f"leading minor {info.value} of {n} is not positive")
+    return a
+
+
+def cholesky_solve(factor: FloatArray, b: FloatArray) -> FloatArray:
+    """Overwrite b with the solution of (L L') x = b; the rows of a two-dimensional b are right-hand sides."""
+    n, n_right = _order(factor), 1 if b.ndim == 1 else len(b)
+    info = ctypes.c_int()
+    _routine("dpotrs", 8)(
+        b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info)
+    )
+    return b
+
+
+def inverse_diagonal(factor: FloatArray) -> FloatArray:
+    """Return diag((L L')^-1), the squared column norms of L^-1; overwrites the factor with L^-1."""
+    n = _order(factor)
+    info = ctypes.c_int()
+    _routine("dtrtri", 6)(b"U", b"N", _int(n), _data(factor), _int(n), ctypes.byref(info))
+    total = np.zeros(n)
+    for i in range(n):
+        total[: i + 1] += factor[i, : i + 1] ** 2
+    return total
+
+
+def _order(a: FloatArray) -> int:
+    if not (a.flags.c_contiguous and a.dtype == np.float64 and a.ndim == 2 and a.shape[0] == a.shape[1]):
+        raise ValueError("a square, C-ordered float64 matrix is needed")
+    return len(a)
+
+
+def _int(value: int) -> object:
+    return ctypes.byref(ctypes.c_int(value))
+
+
+def _data(a: FloatArray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(a.ctypes.data)
+
+
+@cache
+def _routine(name: str, n_arguments: int) -> Callable[..., None]:
+    """Return the LAPACK routine behind scipy's published C pointer as a ctypes function, which frees the GIL."""
+    from scipy.linalg import cython_lapack
+
+    capsule = cython_lapack.__pyx_capi__[name]
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
+    return signature(pointer_of(capsule, name_of(capsule)))

@@ -1,0 +1,93 @@
+"""What a node solves: (weighted) kernel ridge regression on its own rows.
+
+A node of n rows solves (K + n penalty I) beta = y; with weights w, (K + penalty (sum w) W^-1) beta = y.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels import Kernel
+from .lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
+from .slices import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class NodeFit:
+    """One local estimate: f(x) = sum_i coef_i k(x, x_rows[i])."""
+
+    rows: IntArray
+    coef: FloatArray
+
+
+class Workspace(threading.local):
+    """One square matrix for each thread, used again by every node that fits in it."""
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(0)
+
+    def square(self, n: int) -> FloatArray:
+        """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
+        if self._buffer.size < n * n:
+            self._buffer = np.empty(n * n)
+        return self._buffer[: n * n].reshape(n, n)
+
+
+def ridge_of(n_rows: int, penalty: float, weights: FloatArray | None = None) -> FloatArray:
+    """Return what is added to the diagonal of K: n penalty, or penalty (sum w) / w_i."""
+    if weights is None:
+        return np.full(n_rows, n_rows * penalty)
+    return penalty * weights.sum() / weights
+
+
+def factorise(kernel: Kernel, X: FloatArray, ridge: FloatArray, workspace: Workspace, node: int = 0) -> FloatArray:
+    """Return the Cholesky factor of k(X, X) + diag(ridge), in the thread's workspace."""
+    matrix = kernel.gram_lower(X, workspace.square(len(X)))
+    matrix.reshape(-1)[:: len(X) + 1] += ridge
+    try:
+        return cholesky(matrix)
+    except NotPositiveDefinite as error:
+        raise _not_solvable(node, len(X), ridge, str(error)) from error
+
+
+def solve_node(
+    kernel: Kernel,
+    X: FloatArray,
+    y: FloatArray,
+    penalty: float,
+    weights: FloatArray | None = None,
+    *,
+    workspace: Workspace | None = None,
+    node: int = 0,
+) -> FloatArray:
+    """Return beta with (K + n penalty I) beta = y, or its weighted version.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> beta = solve_node(Kernel("gaussian", bandwidth=1.0), np.array([[0.0]]), np.array([3.0]), penalty=0.5)
+    >>> beta  # 3 / (1 + 1 * 0.5)
+    array([2.])
+    """
+    ridge = ridge_of(len(y), penalty, weights)
+    factor = factorise(kernel, X, ridge, workspace or Workspace(), node)
+    coef = cholesky_solve(factor, np.array(y, dtype=np.float64))
+    if not np.isfinite(coef).all():
+        raise _not_solvable(node, len(y), ridge, "the kernel's values overflow")
+    return coef
+
+
+def unexplained(factor: FloatArray, ridge: FloatArray) -> FloatArray:
+    """1 - A_ii = ridge_i [(K + diag(ridge))^-1]_ii, A the node's hat matrix; overwrites the factor."""
+    return ridge * inverse_diagonal(factor)
+
+
+def _not_solvable(node: int, n_rows: int, ridge: FloatArray, cause: str) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(
+        f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {ridge.mean() / n_rows:.3g}: {cause}. "
+        "Raise the penalty, lower the bandwidth or the degree, or standardise the features; rows that repeat "
+        "need a larger penalty than rows that do not."
+    )

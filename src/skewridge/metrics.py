@@ -1,0 +1,237 @@
+"""Errors where the response is rare, always to be read beside the overall error.
+
+Every metric takes ``y_ref``, the training response, which decides what is rare; without it ``y_true`` does.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .checks import check_choice, check_real, check_same_order
+from .slices import FloatArray, slice_edges, slice_labels
+
+BoolArray = npt.NDArray[np.bool_]
+
+RARE_SHARE = 0.02
+
+
+def slice_mse(y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott") -> FloatArray:
+    """Return the mean squared error in every slice of the training response; nan where no row of y_true falls.
+
+    Values outside the training range belong to the outer slices. The slices' edges are
+    ``skewridge.slices.slice_edges(y_ref, slices)``.
+
+    Examples
+    --------
+    >>> slice_mse([0, 0, 8, 9], [0, 1, 9, 11], slices=2)
+    array([0.5, 2.5])
+    """
+    y_true, y_pred, y_ref = _check(y_true, y_pred, y_ref)
+    edges = slice_edges(y_ref, slices)
+    labels = slice_labels(y_true, edges)
+    rows = np.bincount(labels, minlength=len(edges) - 1)
+    squares = np.bincount(labels, (y_true - y_pred) ** 2, minlength=len(edges) - 1)
+    return np.divide(squares, rows, out=np.full(len(rows), np.nan), where=rows > 0)
+
+
+def balanced_mse(y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott") -> float:
+    """Return the mean of the slices' mean squared errors: every part of the response's range counts alike.
+
+    Examples
+    --------
+    >>> balanced_mse([0, 0, 8, 9], [0, 1, 9, 11], slices=2)
+    1.5
+    """
+    return float(np.nanmean(slice_mse(y_true, y_pred, y_ref=y_ref, slices=slices)))
+
+
+def rare_mse(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    y_ref: Any = None,
+    slices: Any = "scott",
+    share: float = RARE_SHARE,
+    by: Any = None,
+) -> float:
+    """Return the mean squared error in the rare region (see :func:`rare_region`).
+
+    Parameters
+    ----------
+    y_true, y_pred : (n,) arrays
+    y_ref : (N,) array, optional
+        The training response.
+    by : (n,) array, optional
+        What decides whether a row is rare: y_true unless given. Selecting by observed y favours models that
+        over-predict, so report it beside ``by=y_pred``; in simulations pass the noise-free truth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.zeros(99), 9.0]
+    >>> rare_mse(y, np.zeros(100), slices=3)
+    81.0
+    """
+    y_true, y_pred, y_ref = _check(y_true, y_pred, y_ref)
+    by = y_true if by is None else _vector("by", by, len(y_true))
+    rare = rare_region(by, y_ref, slices=slices, share=share)
+    if not rare.any():
+        _undefined("rare_mse", "no row lies in the rare region")
+        return float("nan")
+    return float(np.mean((y_true[rare] - y_pred[rare]) ** 2))
+
+
+def rare_region(values: Any, y_ref: Any, *, slices: Any = "scott", share: float = RARE_SHARE) -> BoolArray:
+    """Return which values are rare in the light of the training response y_ref.
+
+    Slices of y_ref are taken in order of increasing count (the one farther from the fullest slice first where
+    counts are equal) while they hold at most ``share`` of the rows together, and at least one occupied slice;
+    empty slices and values outside the range of y_ref are rare too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rare_region([0.0, 5.0, 9.0, 12.0], np.r_[np.zeros(99), 9.0], slices=3).tolist()
+    [False, True, True, True]
+    """
+    share = check_real("share", share, 0, 1)
+    values, y_ref = _vector("values", values), _vector("y_ref", y_ref)
+    edges = slice_edges(y_ref, slices)
+    rare = _rare_slices(np.bincount(slice_labels(y_ref, edges), minlength=len(edges) - 1), share)
+    outside = (values < y_ref.min()) | (values > y_ref.max())
+    return rare[slice_labels(values, edges)] | outside
+
+
+def sera(y_true: Any, y_pred: Any, *, y_ref: Any = None) -> float:
+    """Return the squared error-relevance area: the integral over t in [0, 1] of sum_{phi(y_i) >= t} e_i^2.
+
+    It equals ``sum_i phi(y_i) e_i^2``, with :func:`relevance` phi of the training response.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.arange(10.0), 100.0]
+    >>> sera(y, np.r_[np.arange(10.0) + 1, 98.0])  # the extreme row counts in full
+    5.96...
+    """
+    y_true, y_pred, y_ref = _check(y_true, y_pred, y_ref)
+    return float(np.dot(relevance(y_true, y_ref), (y_true - y_pred) ** 2))
+
+
+def relevance(values: Any, y_ref: Any) -> FloatArray:
+    """phi: 0 at the median of y_ref, 1 beyond the adjacent values of Tukey's boxplot, smooth in between.
+
+    On a side where no point of y_ref lies beyond the fence (quartile +- 1.5 IQR) phi is 0. The curve is the
+    monotone cubic with zero slopes at its control points.
+    """
+    values, y_ref = _vector("values", values), _vector("y_ref", y_ref)
+    low, middle, high = np.percentile(y_ref, [25, 50, 75])
+    reach = 1.5 * (high - low)
+    if reach == 0:
+        raise ValueError("sera needs a response with spread: the interquartile range of y_ref is 0.")
+    inside = y_ref[(y_ref >= low - reach) & (y_ref <= high + reach)]
+    if len(inside) == len(y_ref):
+        raise ValueError(
+            "sera needs extreme values: no y_ref lies beyond Tukey's fences "
+            f"[{low - reach:g}, {high + reach:g}]. Use balanced_mse or rare_mse."
+        )
+    phi = np.zeros(len(values))
+    if y_ref.max() > high + reach:
+        phi += _smooth_step((values - middle) / (inside.max() - middle))
+    if y_ref.min() < low - reach:
+        phi += _smooth_step((middle - values) / (middle - inside.min()))
+    return phi
+
+
+def scorer(metric: str, *, y_ref: Any = None, **options: Any) -> Callable[..., Any]:
+    """Return a scikit-learn scorer (greater is better, so the sign is turned) for a metric of this module.
+
+    Parameters
+    ----------
+    metric : {"rare_mse", "balanced_mse", "sera", "slice_mse"}
+        "slice_mse" gives a dict, one entry a slice, for ``cross_validate``.
+    y_ref : (N,) array, optional
+        The training response; without it every test fold decides for itself what is rare.
+    options
+        What else the metric takes.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(300, 2, random_state=0)
+    >>> cross_val_score(KNeighborsRegressor(), X, y, scoring=scorer("rare_mse", y_ref=y)).shape
+    (5,)
+    """
+    from sklearn.metrics import make_scorer
+
+    check_choice("metric", metric, list(_METRICS))
+    if metric == "slice_mse":
+        return _SliceScorer(y_ref, options)
+    made: Callable[..., Any] = make_scorer(_METRICS[metric], greater_is_better=False, y_ref=y_ref, **options)
+    return made
+
+
+class _SliceScorer:
+    """(estimator, X, y) -> {"slice_0": -mse, ...}; a class so that it can be pickled."""
+
+    def __init__(self, y_ref: Any, options: dict[str, Any]) -> None:
+        self.y_ref, self.options = y_ref, options
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> dict[str, float]:
+        errors = slice_mse(y, estimator.predict(X), y_ref=self.y_ref, **self.options)
+        return {f"slice_{j}": -float(error) for j, error in enumerate(errors)}
+
+
+_METRICS: dict[str, Callable[..., Any]] = {
+    "rare_mse": rare_mse,
+    "balanced_mse": balanced_mse,
+    "sera": sera,
+    "slice_mse": slice_mse,
+}
+
+
+def _rare_slices(counts: npt.NDArray[np.int64], share: float) -> BoolArray:
+    distance = np.abs(np.arange(len(counts)) - np.argmax(counts))
+    order = np.lexsort((-distance, counts))
+    within = np.cumsum(counts[order]) <= share * counts.sum()
+    within[: int(np.sum(counts == 0)) + 1] = True  # the empty slices and the rarest occupied one
+    rare = np.zeros(len(counts), dtype=bool)
+    rare[order[within]] = True
+    return rare
+
+
+def _smooth_step(t: FloatArray) -> FloatArray:
+    """The cubic from (0, 0) to (1, 1) with zero slopes at both ends, constant outside."""
+    t = np.clip(t, 0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+def _check(y_true: Any, y_pred: Any, y_ref: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    check_same_order(y_true, y_pred, ("y_true", "y_pred"))
+    true = _vector("y_true", y_true)
+    return true, _vector("y_pred", y_pred, len(true)), true if y_ref is None else _vector("y_ref", y_ref)
+
+
+def _vector(name: str, values: Any, length: int | None = None) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional with at least one value; got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers; got nan or inf. Drop or repair those rows.")
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name} must have one value a row: expected {length}, got {len(array)}.")
+    return array
+
+
+def _undefined(metric: str, reason: str) -> None:
+    from sklearn.exceptions import UndefinedMetricWarning
+
+    warnings.warn(f"{metric} is not defined: {reason}; returning nan.", UndefinedMetricWarning, stacklevel=3)
