@@ -48,9 +48,12 @@ def factorise(kernel: Kernel, X: FloatArray, ridge: FloatArray, workspace: Works
     matrix = kernel.gram_lower(X, workspace.square(len(X)))
     matrix.reshape(-1)[:: len(X) + 1] += ridge
     try:
-        return cholesky(matrix)
+        factor = cholesky(matrix)
     except NotPositiveDefinite as error:
         raise _not_solvable(node, len(X), ridge, str(error)) from error
+    if not np.isfinite(factor.diagonal()).all():
+        raise _not_solvable(node, len(X), ridge, "the kernel's values overflow")
+    return factor
 
 
 def solve_node(
@@ -74,10 +77,7 @@ def solve_node(
     """
     ridge = ridge_of(len(y), penalty, weights)
     factor = factorise(kernel, X, ridge, workspace or Workspace(), node)
-    coef = cholesky_solve(factor, np.array(y, dtype=np.float64))
-    if not np.isfinite(coef).all():
-        raise _not_solvable(node, len(y), ridge, "the kernel's values overflow")
-    return coef
+    return cholesky_solve(factor, np.array(y, dtype=np.float64))
 
 
 def unexplained(factor: FloatArray, ridge: FloatArray) -> FloatArray:

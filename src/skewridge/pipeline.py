@@ -153,14 +153,16 @@ def conditional_std(
 
     The average is linear in y: fbar(x) = sum_i a_i(x) y_i, where a row shared by several nodes adds up its
     influence in all of them before it is squared: std^2 = sigma^2 sum_i a_i(x)^2. sigma^2 is the nodes' residual
-    variance per residual degree of freedom, every row counted once. Every node is factorised again.
+    variance per residual degree of freedom, every row counted once; where nodes cannot follow the truth it
+    counts their bias as noise. Every node is factorised again.
     """
     width = max(1, int(INFLUENCE_BYTES / (8 * len(X_fit))))
-    pieces, noise = [], 0.0
+    scale = float(np.abs(y).max()) or 1.0  # squares of tiny responses must not vanish
+    y, pieces, noise = y / scale, [], 0.0
     for start in range(0, len(X), width):
         squared, noise = _influence(X_fit, y, partition, kernel, penalty, X[start : start + width], centred, job)
         pieces.append(squared)
-    return np.sqrt(noise * np.concatenate(pieces))
+    return scale * np.sqrt(noise * np.concatenate(pieces))
 
 
 def _influence(

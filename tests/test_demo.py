@@ -1,0 +1,34 @@
+import subprocess
+import sys
+
+from skewridge import demo
+
+
+def test_demo_prints_the_table_and_draws_the_figure(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "N_ROWS", 600)
+    monkeypatch.setattr(
+        demo, "METHODS", {name: {**s, "n_nodes": min(s["n_nodes"], 6)} for name, s in demo.METHODS.items()}
+    )
+    demo.main(str(tmp_path / "new"))
+    out = capsys.readouterr().out
+    for name in demo.METHODS:
+        assert out.count(name) == len(demo.PENALTIES)
+    assert "rare-region MSE" in out
+    picture = (tmp_path / "new" / "figure1.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 50_000
+
+
+def test_demo_without_matplotlib_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "compare", lambda penalty: iter(()))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    demo.main(str(tmp_path))
+    assert "skewridge[plot]" in capsys.readouterr().out
+
+
+def test_importing_skewridge_loads_neither_numba_nor_matplotlib():
+    code = (
+        "import sys, skewridge; from skewridge import DacKernelRidge, ResponseStratifiedKFold; "
+        "assert not {'numba', 'matplotlib'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

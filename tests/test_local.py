@@ -1,0 +1,100 @@
+import threading
+
+import numpy as np
+import pytest
+
+from skewridge.kernels import Kernel
+from skewridge.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
+from skewridge.local import Workspace, factorise, ridge_of, solve_node, unexplained
+
+from . import naive
+
+
+@pytest.fixture
+def spd():
+    A = np.random.default_rng(0).normal(size=(30, 40))
+    return A @ A.T + np.eye(30)
+
+
+def test_cholesky_factors_in_place(spd):
+    a = spd.copy()
+    out = cholesky(a)
+    assert out is a
+    np.testing.assert_allclose(np.tril(a), np.linalg.cholesky(spd), rtol=1e-12)
+    assert np.array_equal(np.triu(a, 1), np.triu(spd, 1))
+
+
+def test_cholesky_solve_takes_one_or_many_right_hand_sides(spd):
+    B = np.random.default_rng(1).normal(size=(4, 30))
+    factor = cholesky(spd.copy())
+    np.testing.assert_allclose(cholesky_solve(factor, B.copy()), np.linalg.solve(spd, B.T).T, rtol=1e-9)
+    np.testing.assert_allclose(cholesky_solve(factor, B[0].copy()), np.linalg.solve(spd, B[0]), rtol=1e-9)
+
+
+def test_inverse_diagonal(spd):
+    np.testing.assert_allclose(inverse_diagonal(cholesky(spd.copy())), np.diag(np.linalg.inv(spd)), rtol=1e-10)
+
+
+def test_indefinite_matrices_are_told(spd):
+    spd[3, 3] = -1
+    with pytest.raises(NotPositiveDefinite, match="leading minor 4 of 30"):
+        cholesky(spd)
+
+
+def test_only_square_c_ordered_float64_matrices_are_taken():
+    with pytest.raises(ValueError, match="square, C-ordered float64"):
+        cholesky(np.eye(3)[:, :2])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_node_solves_the_papers_equation(weighted):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((25, 2)), rng.normal(size=25)
+    w = rng.random(25) + 0.5 if weighted else None
+    kernel = Kernel("matern32", bandwidth=0.5)
+    expected = naive.solve(naive.gram("matern32", X, X, bandwidth=0.5), y, 1e-3, w)
+    np.testing.assert_allclose(solve_node(kernel, X, y, 1e-3, w), expected, rtol=1e-9)
+
+
+def test_equal_weights_are_no_weights():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((25, 2)), rng.normal(size=25)
+    kernel = Kernel("gaussian", bandwidth=0.5)
+    np.testing.assert_allclose(
+        solve_node(kernel, X, y, 1e-3, np.full(25, 3.0)), solve_node(kernel, X, y, 1e-3), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_unexplained_is_one_minus_the_hat_diagonal(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.random((20, 2))
+    w = rng.random(20) + 0.5 if weighted else None
+    ridge = ridge_of(20, 1e-2, w)
+    K = naive.gram("gaussian", X, X, bandwidth=0.5)
+    hat = K @ np.linalg.inv(K + np.diag(ridge))
+    factor = factorise(Kernel("gaussian", bandwidth=0.5), X, ridge, Workspace())
+    np.testing.assert_allclose(unexplained(factor, ridge), 1 - np.diag(hat), rtol=1e-9)
+
+
+def test_a_singular_node_is_named_with_size_penalty_and_remedy():
+    X = np.zeros((40, 1))
+    X[1:] += 1e-9
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 7 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
+        solve_node(Kernel("gaussian", bandwidth=1e3), X, np.ones(40), 1e-25, node=7)
+
+
+def test_overflow_is_named():
+    X = np.array([[1e100], [2e100]])
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 0 \(2 rows\).*standardise the features"):
+        solve_node(Kernel("polynomial", degree=3), X, np.ones(2), 1e-3)
+
+
+def test_workspaces_are_reused_in_a_thread_and_not_shared_between_threads():
+    workspace, seen = Workspace(), {}
+    large = workspace.square(10)
+    assert np.shares_memory(large, workspace.square(5))
+    thread = threading.Thread(target=lambda: seen.setdefault("other", workspace.square(10)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(large, seen["other"])
