@@ -1,7 +1,13 @@
 import os
 from pathlib import Path
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # lets scikit-learn's array-API check run; read when scipy is imported
+
 import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None)  # the first example may compile
+settings.load_profile("house")
 
 DATA = Path(os.environ.get("SKEWRIDGE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

@@ -1,4 +1,6 @@
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.allocation import allocate, expected_node_size, inclusion_probability
+from skewridge.allocation import _expected_kept, _normal_kept, allocate, deal, expected_node_size, inclusion_probability
 from skewridge.shuffle import shuffle
 from skewridge.slices import slice_response
 
@@ -41,17 +43,15 @@ def test_no_row_is_lost_and_no_node_holds_a_row_twice(y, n_slices, k, seed):
 
 @given(skewed, st.integers(1, 12), st.integers(1, 12), st.integers(0, 99))
 def test_copies_are_dealt_evenly(y, n_slices, k, seed):
-    """Before de-duplication, which is what the places tell: position p goes to seat (dealt + p) mod k."""
     slices = slice_response(y, n_slices)
-    dealt, total = 0, np.zeros(k, dtype=int)
-    for n, c in zip(slices.counts, slices.copies, strict=True):
-        counts = np.bincount((np.arange(n * c) + dealt) % k, minlength=k)
+    total = np.zeros(k, dtype=int)
+    for j, nodes, ranks, _ in deal(slices, k, seed):
+        counts = np.bincount(nodes, minlength=k)
+        assert counts.sum() == slices.counts[j] * slices.copies[j]
         assert np.ptp(counts) <= 1
-        total, dealt = total + counts, dealt + n * c
+        assert (np.bincount(ranks) == slices.copies[j]).all()
+        total += counts
     assert np.ptp(total) <= 1
-    sizes = allocate(slices, k, seed).sizes  # rows of a slice with one copy each cannot be de-duplicated
-    if (slices.copies <= 1).all():
-        assert np.ptp(sizes) <= 1
 
 
 def test_single_copies_are_dealt_with_counts_differing_by_at_most_one():
@@ -76,6 +76,25 @@ def test_cap_keeps_as_many_rows_as_it_may(y, n_slices, k, cap, seed):
 def test_inclusion_probability_is_exact(n, c, k):
     pi = inclusion_probability(np.array([n]), np.array([c]), k)[0]
     assert pi == pytest.approx(float(naive.inclusion(n, c, k)), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k"), [(10**6, 2, 20_000), (5 * 10**6, 2, 100_000), (10**5, 70, 30_000), (3, 999, 50)]
+)
+def test_inclusion_probability_is_exact_for_large_slices(n, c, k):
+    """sum_{i<c} log1p(-q / (M - i)), compensated."""
+    M = n * c
+    q, r = divmod(M, k)
+    present = [-math.expm1(math.fsum(math.log1p(-t / (M - i)) for i in range(c))) for t in (q, q + 1)]
+    expected = ((k - r) * present[0] + r * present[1]) / k
+    assert inclusion_probability(np.array([n]), np.array([c]), k)[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_normal_approximation_of_capped_slices_agrees_with_the_exact_chain():
+    n, c, q = np.array([400, 1000, 300]), np.array([5, 2, 7]), np.array([300, 500, 200])
+    for cap in (50, 200, 250):
+        exact, _ = _expected_kept(n, c, q, cap)
+        np.testing.assert_allclose(_normal_kept(n, c, q, cap), exact, rtol=2e-3)
 
 
 def test_the_limit_formula_is_badly_wrong_for_tiny_slices():
@@ -136,3 +155,16 @@ def test_an_allocation_reads_like_a_list():
     assert len(list(nodes)) == 3
     with pytest.raises(IndexError, match="node 3 of an allocation to 3 nodes"):
         nodes[3]
+
+
+@pytest.mark.full
+def test_a_million_rows_in_seconds_and_under_a_gigabyte():
+    code = (
+        "import numpy as np, resource, sys; from skewridge.allocation import allocate; "
+        "from skewridge.slices import slice_response; "
+        "y = np.random.default_rng(0).lognormal(size=10**6); nodes = allocate(slice_response(y, 200), 1000, 0); "
+        "assert len(np.unique(nodes.rows)) == 10**6; "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+    )
+    peak = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert float(peak) < 1e9

@@ -39,7 +39,7 @@ X, Y = make_peaks(60, 2, random_state=0)
             "The sobolev kernel takes no bandwidth; got bandwidth=1.0",
         ),
         ({"kernel": "poly", "bandwidth": 1}, ValueError, "The polynomial kernel takes no bandwidth"),
-        ({"kernel": "poly", "degree": 0}, ValueError, "degree must be an integer >= 1; got 0"),
+        ({"kernel": "poly", "degree": 0}, ValueError, r"degree must be an integer in \[1, 100\]; got 0"),
         ({"penalty": 0.0}, ValueError, r"penalty must be a number in \]0, inf\[, 'rule' or 'auto'; got 0.0"),
         ({"penalty": -1}, ValueError, "penalty must be a number"),
         ({"penalty": np.nan}, ValueError, "penalty must be a number"),
@@ -50,6 +50,11 @@ X, Y = make_peaks(60, 2, random_state=0)
         ),
         ({"scoring": "sera"}, ValueError, "scoring='sera' is not available in this version"),
         ({"local_solver": "nystroem"}, ValueError, "local_solver='nystroem' is not available in this version"),
+        ({"n_jobs": "2"}, TypeError, "n_jobs must be an integer .* or None; got '2'"),
+        ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer"),
+        ({"fit_intercept": "no"}, TypeError, "fit_intercept must be True or False; got 'no'"),
+        ({"keep_nodes": 1}, TypeError, "keep_nodes must be True or False; got 1"),
+        ({"verbose": "a"}, TypeError, "verbose must be an integer >= 0"),
         ({"memory_limit": 0}, ValueError, "memory_limit must be a number"),
         ({"memory_limit": "much"}, ValueError, "memory_limit must be a number of bytes or a text such as '2GB'"),
         ({"memory_limit": "10kB"}, MemoryError, "The fit needs .* memory_limit is 10 kB"),
@@ -96,8 +101,24 @@ def test_bad_data_in_predict():
         model.predict(np.full((1, 2), 1e200))
 
 
-def test_a_memory_limit_as_text_is_accepted():
-    assert DacKernelRidge(memory_limit="1 GiB").fit(X, Y).n_nodes_ == 1
+@pytest.mark.parametrize("limit", ["1 GiB", "5G", "1TiB", "3gb", 10**9])
+def test_a_memory_limit_as_text_or_number_is_accepted(limit):
+    assert DacKernelRidge(memory_limit=limit).fit(X, Y).n_nodes_ == 1
+
+
+@pytest.mark.parametrize("kernel", ["matern32", "matern52", "gaussian", "laplacian"])
+def test_points_beyond_what_squares_hold_are_refused(kernel):
+    model = DacKernelRidge(n_nodes=2, kernel=kernel, bandwidth=1e-5).fit(X, Y)
+    with pytest.raises(ValueError, match="X / bandwidth must stay below"):
+        model.predict(np.full((1, 2), 1e149))
+    with pytest.raises(ValueError, match="X / bandwidth must stay below"):
+        DacKernelRidge(n_nodes=2, kernel=kernel, bandwidth=1e-200).fit(X * 1e140, Y)
+
+
+def test_overflowing_predictions_are_refused():
+    model = DacKernelRidge(n_nodes=2, kernel="poly").fit(X, Y)
+    with pytest.raises(ValueError, match="polynomial kernel overflows at some of these points"):
+        model.predict([[1e120, 1e20]])
 
 
 def test_one_row():
@@ -119,6 +140,13 @@ def test_constant_and_duplicate_columns_and_rows(kernel):
     assert np.isfinite(doubled.predict(wide)).all()
     constant = DacKernelRidge(n_nodes=3, kernel=kernel, random_state=0).fit(np.ones((60, 1)), Y)
     assert np.ptp(constant.predict(np.ones((60, 1)))) == 0
+
+
+def test_the_warning_about_slices_points_at_the_callers_line():
+    heavy = np.r_[Y[:59], 1e9]
+    with pytest.warns(UserWarning, match="slices='log'") as caught:
+        DacKernelRidge(n_nodes=2).fit(X, heavy)
+    assert caught[0].filename == __file__
 
 
 def test_more_slices_than_rows_are_capped():
@@ -172,6 +200,13 @@ def test_pandas_rows_are_paired_by_position():
     other_labels = pd.Series(Y, index=np.arange(60) + 1000)
     model = DacKernelRidge(n_nodes=2, random_state=0).fit(frame, other_labels)
     assert np.array_equal(model.predict(frame), DacKernelRidge(n_nodes=2, random_state=0).fit(X, Y).predict(X))
+
+
+def test_labels_of_mixed_types_are_compared_without_an_order():
+    frame = pd.DataFrame(X[:3], index=["a", 1, 2.5])
+    with pytest.raises(ValueError, match="same index labels in a different order"):
+        DacKernelRidge().fit(frame, pd.Series(Y[:3], index=[1, "a", 2.5]))
+    DacKernelRidge().fit(frame, pd.Series(Y[:3], index=["b", 1, 2.5]))
 
 
 def test_the_same_labels_in_another_order_are_refused():

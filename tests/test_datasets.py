@@ -101,6 +101,13 @@ def test_melbourne_filters_rows(tmp_path):
     assert X.shape == (2, 3)
 
 
+def test_a_file_without_houses_is_told(tmp_path):
+    path = tmp_path / "units.csv"
+    path.write_text("Type,Price,Landsize,YearBuilt,Lattitude,Longtitude,Distance\nu,1,1,1,1,1,1\n")
+    with pytest.raises(ValueError, match="holds no complete row of a house"):
+        load_melbourne(path)
+
+
 def test_another_file_is_told_apart(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n")

@@ -165,9 +165,7 @@ def test_std_is_the_conditional_standard_deviation_of_the_average(focus, interce
     weights = None if focus == 1 else naive_weights(model, focus)
     options = {"weights": weights, "intercept": intercept, "bandwidth": 0.3}
     nodes = list(model.allocation_)
-    influence = np.array(
-        [naive.average(X, unit, X_new, nodes, 0.01, "gaussian", **options) for unit in np.eye(60)]
-    )
+    influence = np.array([naive.average(X, unit, X_new, nodes, 0.01, "gaussian", **options) for unit in np.eye(60)])
     held = np.bincount(np.concatenate(nodes), minlength=60)
     squares = freedom = 0.0
     for rows in nodes:
@@ -200,12 +198,12 @@ def test_std_matches_the_variance_over_fresh_noise():
 
 
 def test_std_does_not_depend_on_how_many_points_are_asked_at_once(monkeypatch):
-    from skewridge import pipeline
+    from skewridge import variance
 
     X, y = make_peaks(200, 2, random_state=0)
     model = DacKernelRidge(n_nodes=3, random_state=0).fit(X, y)
     whole = model.predict(X, return_std=True)[1]
-    monkeypatch.setattr(pipeline, "INFLUENCE_BYTES", 8 * 200 * 7)
+    monkeypatch.setattr(variance, "INFLUENCE_BYTES", 8 * 200 * 7)
     np.testing.assert_allclose(model.predict(X, return_std=True)[1], whole, rtol=1e-12)
 
 
@@ -261,8 +259,21 @@ def test_a_failed_fit_leaves_the_fitted_model_and_the_parameters_alone():
     before, parameters = model.predict(X), model.get_params()
     with pytest.raises(np.linalg.LinAlgError, match="Node 0"):
         model.set_params(bandwidth=1e6, penalty=1e-30).fit(np.r_[X, X], np.r_[y, y])
+    with pytest.raises(np.linalg.LinAlgError, match="Node 0"):
+        model.fit(pd.DataFrame(np.ones((100, 3)), columns=["a", "b", "c"]), y)
     model.set_params(**parameters)
     assert np.array_equal(model.predict(X), before)
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_refitting_forgets_what_the_last_fit_knew():
+    X, y = make_peaks(60, 2, random_state=0)
+    model = DacKernelRidge(n_nodes=2, keep_nodes=True).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    model.set_params(keep_nodes=False).fit(X[:, :1], y)
+    assert not hasattr(model, "feature_names_in_")
+    assert not hasattr(model, "nodes_")
+    assert model.predict(X[:, :1]).shape == (60,)
 
 
 class TestScikitLearn:

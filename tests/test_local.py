@@ -1,11 +1,14 @@
+import sys
 import threading
+import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from skewridge.kernels import Kernel
 from skewridge.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
-from skewridge.local import Workspace, factorise, ridge_of, solve_node, unexplained
+from skewridge.local import Workspace, factorise, ridge_of, solve_node
 
 from . import naive
 
@@ -41,6 +44,32 @@ def test_indefinite_matrices_are_told(spd):
         cholesky(spd)
 
 
+def test_cholesky_releases_the_gil():
+    """Another thread counts on while LAPACK works: with the GIL held it could not take a step."""
+    n, steps, done = 1500, [0], threading.Event()
+    matrix = np.eye(n) * 2 + 1e-3
+
+    def count():
+        while not done.is_set():
+            steps[0] += 1
+            time.sleep(0)  # gives the GIL back
+
+    counter = threading.Thread(target=count, daemon=True)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # nobody is asked to give the GIL up: it must be released
+    try:
+        counter.start()
+        with threadpool_limits(1):
+            before = steps[0]
+            cholesky(matrix)
+            during = steps[0] - before
+    finally:
+        sys.setswitchinterval(switch)
+        done.set()
+        counter.join()
+    assert during > 0
+
+
 def test_only_square_c_ordered_float64_matrices_are_taken():
     with pytest.raises(ValueError, match="square, C-ordered float64"):
         cholesky(np.eye(3)[:, :2])
@@ -66,15 +95,15 @@ def test_equal_weights_are_no_weights():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_unexplained_is_one_minus_the_hat_diagonal(weighted):
+def test_inverse_diagonal_gives_one_minus_the_hat_diagonal(weighted):
     rng = np.random.default_rng(0)
     X = rng.random((20, 2))
     w = rng.random(20) + 0.5 if weighted else None
     ridge = ridge_of(20, 1e-2, w)
     K = naive.gram("gaussian", X, X, bandwidth=0.5)
     hat = K @ np.linalg.inv(K + np.diag(ridge))
-    factor = factorise(Kernel("gaussian", bandwidth=0.5), X, ridge, Workspace())
-    np.testing.assert_allclose(unexplained(factor, ridge), 1 - np.diag(hat), rtol=1e-9)
+    factor = factorise(Kernel("gaussian", bandwidth=0.5), X, 1e-2, w, workspace=Workspace())
+    np.testing.assert_allclose(ridge * inverse_diagonal(factor), 1 - np.diag(hat), rtol=1e-9)
 
 
 def test_a_singular_node_is_named_with_size_penalty_and_remedy():
@@ -84,9 +113,15 @@ def test_a_singular_node_is_named_with_size_penalty_and_remedy():
         solve_node(Kernel("gaussian", bandwidth=1e3), X, np.ones(40), 1e-25, node=7)
 
 
+def test_the_penalty_named_is_the_one_passed_whatever_the_weights():
+    X = np.zeros((4, 1))
+    with pytest.raises(np.linalg.LinAlgError, match="penalty 1e-25"):
+        solve_node(Kernel("gaussian", bandwidth=1e3), X, np.ones(4), 1e-25, np.array([1.0, 5.0, 9.0, 99.0]))
+
+
 def test_overflow_is_named():
     X = np.array([[1e100], [2e100]])
-    with pytest.raises(np.linalg.LinAlgError, match=r"Node 0 \(2 rows\).*standardise the features"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 0 \(2 rows\).*overflow. Standardise the features"):
         solve_node(Kernel("polynomial", degree=3), X, np.ones(2), 1e-3)
 
 

@@ -127,6 +127,12 @@ def test_relevance_of_two_sided_extremes():
     assert relevance([-100.0, np.median(y), 100.0], y).tolist() == [1.0, 0.0, 1.0]
 
 
+def test_relevance_of_zero_inflated_responses_is_a_step():
+    y = np.array([0.0] * 6 + [1.0, 1.0])  # the third quartile is interpolated, the adjacent value is the median
+    assert relevance([0.0, 0.1, 1.0], y).tolist() == [0.0, 1.0, 1.0]
+    assert sera(y, y + 0.5) == pytest.approx(2 * 0.25)
+
+
 def test_sera_refuses_a_response_without_spread_or_extremes():
     with pytest.raises(ValueError, match="interquartile range of y_ref is 0"):
         sera(np.zeros(9), np.zeros(9))
@@ -146,9 +152,7 @@ def test_scorers_turn_the_sign_and_survive_pickling(name):
 
 def test_scorers_work_in_a_search():
     X, y = make_peaks(300, 2, random_state=0)
-    search = GridSearchCV(
-        KNeighborsRegressor(), {"n_neighbors": [1, 100]}, scoring=scorer("balanced_mse", y_ref=y)
-    )
+    search = GridSearchCV(KNeighborsRegressor(), {"n_neighbors": [1, 100]}, scoring=scorer("balanced_mse", y_ref=y))
     assert search.fit(X, y).best_params_ == {"n_neighbors": 1}
 
 
@@ -166,6 +170,8 @@ def test_bad_input_is_refused():
         sera([1, np.nan], [1, 2])
     with pytest.raises(ValueError, match="y_true must be one-dimensional with at least one value"):
         slice_mse([], [])
+    with pytest.raises(ValueError, match=r"scorer\('slice_mse'\) needs y_ref"):
+        scorer("slice_mse")
     with pytest.raises(ValueError, match="metric must be one of 'rare_mse'"):
         scorer("mae")
     with pytest.raises(ValueError, match=r"share must be a number in \[0, 1\]"):

@@ -34,6 +34,18 @@ def test_every_metric_is_documented(name):
     assert f"skewridge.metrics.{name}" in (ROOT / "docs" / "api.md").read_text()
 
 
+def test_submodules_are_there_when_they_are_listed():
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import skewridge as s; [getattr(s, n) for n in dir(s)]; s.metrics.sera; s.datasets.make_peaks",
+        ],
+        check=False,
+    )
+    assert run.returncode == 0
+
+
 def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         skewridge.nothing  # noqa: B018

@@ -10,9 +10,7 @@ from skewridge.slices import copies_per_slice, slice_edges, slice_labels, slice_
 
 from . import naive
 
-responses = arrays(
-    np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 2.0])
-)
+responses = arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 2.0]))
 rules = st.sampled_from(["scott", "sturges", "fd", "log"]) | st.integers(1, 80)
 
 pytestmark = pytest.mark.filterwarnings("ignore:One of")
@@ -70,6 +68,13 @@ def test_log_rule_with_more_than_half_of_the_rows_equal():
     slices = slice_response(y, "log")
     assert len(slices) > 2
     assert slices.counts.sum() == 1000
+
+
+def test_log_rule_survives_extreme_ratios():
+    y = np.r_[np.linspace(1, 2, 99) * 1e-200, 1e140]
+    slices = slice_response(y, "log")
+    assert np.isfinite(slices.edges).all()
+    assert slices.counts.sum() == 100
 
 
 def test_explicit_edges_of_any_spacing_are_kept():

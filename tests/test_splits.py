@@ -55,7 +55,16 @@ def test_tiny_slices_are_tested_now_and_then():
 
 def test_integer_test_size():
     y = np.random.default_rng(0).lognormal(size=200)
-    assert len(response_train_test_split(y, y, test_size=50, random_state=0)[1]) in (49, 50, 51)
+    assert len(response_train_test_split(y, y, test_size=50, random_state=0)[1]) == 50
+
+
+@pytest.mark.parametrize("share", [1e-9, 0.1, 0.999])
+def test_neither_part_of_a_few_rows_is_empty(share):
+    y = np.arange(3.0)
+    for seed in range(30):
+        train, test, *_ = response_train_test_split(y, y, test_size=share, random_state=seed)
+        assert len(train) >= 1
+        assert len(test) >= 1
 
 
 def test_frames_series_lists_and_polars_keep_their_kind():
@@ -106,7 +115,7 @@ def test_bad_input_is_refused():
         response_train_test_split(y, y, test_size=1.0)
     with pytest.raises(ValueError, match="test_size must be an integer in"):
         response_train_test_split(y, y, test_size=10)
-    with pytest.raises(ValueError, match="leaves one part empty"):
-        response_train_test_split(y, y, test_size=1e-9)
+    with pytest.raises(ValueError, match="At least two rows are needed for two parts; got 1"):
+        response_train_test_split(y[:1], y[:1])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         response_train_test_split(y[:3], y)

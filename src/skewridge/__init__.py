@@ -14,16 +14,19 @@ _HOMES = {
     "ResponseStratifiedKFold": "splits",
     "response_train_test_split": "splits",
 }
+_MODULES = ("datasets", "metrics")
 
 __all__ = ["DacKernelRidge", "ResponseStratifiedKFold", "__version__", "response_train_test_split"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: ``import skewridge`` stays cheap."""
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'skewridge' has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "datasets", "metrics"]
+    return [*__all__, *_MODULES]

@@ -1,7 +1,7 @@
 """Allocation: which rows each node gets (Algorithm 2, steps 2 and 3), and with what probability.
 
-Only row ids move, one slice at a time, and where a row goes is a pure function of (seed, slice, rank of the
-row within its slice): chunks and machines agree without talking.
+Only row ids move, one slice at a time, and where a row goes is a pure function of the seed, the slices' counts, the
+row's slice and its rank in it: chunks and machines that know the counts agree without talking.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtr
 
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, Slices
+
+_STIRLING_FROM = 50  # from here on two terms of Stirling's series are exact to 1e-11
+_EXACT_STEPS = 1e8  # up to so many chain steps a capped slice's expectation is exact
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,28 @@ def allocate(slices: Slices, n_nodes: int, seed: int, max_per_slice: int | None 
     >>> [node.tolist()[-1] for node in allocate(slices, 2, seed=0)]  # the rare row is in both nodes
     [4, 4]
     """
-    n_rows = slices.n_rows
-    seats = shuffle(np.arange(n_nodes), n_nodes, seed, stream=0)
+    n_rows, members, filled = slices.n_rows, slices.rows_by_slice(), 0
     keys = np.empty(int(np.dot(slices.counts, np.minimum(slices.copies, n_nodes))), dtype=np.int64)
-    members, filled, dealt = slices.rows_by_slice(), 0, 0
-    for j in slices.occupied:
-        count, copies = int(slices.counts[j]), int(slices.copies[j])
-        slots = np.arange(count * copies)
-        places = shuffle(slots, slots.size, seed, stream=int(j) + 1)
-        nodes, ranks = _distinct(seats[(places + dealt) % n_nodes], slots // copies, places, max_per_slice)
+    for j, nodes, ranks, places in deal(slices, n_nodes, seed):
+        nodes, ranks = _distinct(nodes, ranks, places, max_per_slice)
         keys[filled : filled + nodes.size] = nodes * n_rows + members[j][ranks]
-        filled, dealt = filled + nodes.size, (dealt + slots.size) % n_nodes
+        filled += nodes.size
     return _from_keys(keys[:filled], n_rows, n_nodes)
+
+
+def deal(slices: Slices, n_nodes: int, seed: int) -> Iterator[tuple[int, IntArray, IntArray, IntArray]]:
+    """Yield (slice, node, rank, place) of every copy of every occupied slice, before de-duplication.
+
+    Copy ``rank * c + i`` of a slice is dealt at a place of the slice's keyed permutation; places go round the table.
+    """
+    seats = shuffle(np.arange(n_nodes), n_nodes, seed, stream=0)
+    dealt = 0
+    for j in slices.occupied.tolist():
+        copies = int(slices.copies[j])
+        slots = np.arange(int(slices.counts[j]) * copies)
+        places = shuffle(slots, slots.size, seed, stream=j + 1)
+        yield j, seats[(places + dealt) % n_nodes], slots // copies, places
+        dealt = (dealt + slots.size) % n_nodes
 
 
 def inclusion_probability(
@@ -95,8 +108,8 @@ def inclusion_probability(
     held = np.flatnonzero(counts)
     n, c = counts[held], copies[held]
     q, r = np.divmod(n * c, n_nodes)
-    absent = ((n_nodes - r) * _absence(n * c, c, q) + r * _absence(n * c, c, q + 1)) / n_nodes
-    pi[held] = np.where(c == 1, 1.0 / n_nodes, 1.0 - absent)
+    present, present_odd = (-np.expm1(_log_absence(n * c, c, drawn)) for drawn in (q, q + 1))
+    pi[held] = np.where(c == 1, 1.0 / n_nodes, ((n_nodes - r) * present + r * present_odd) / n_nodes)
     if max_per_slice is not None:
         bound = np.minimum(n, q + (r > 0)) > max_per_slice
         pi[held[bound]] = _capped_probability(n[bound], c[bound], n_nodes, max_per_slice)
@@ -134,19 +147,43 @@ def _from_keys(keys: IntArray, n_rows: int, n_nodes: int) -> Allocation:
     return Allocation(np.remainder(keys, n_rows, out=keys).astype(small), starts)
 
 
-def _absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArray:
-    """C(M - c, q) / C(M, q): the chance that none of c slots is among q drawn of M."""
-    possible = drawn <= total - copies
-    left = np.where(possible, total - copies - drawn, 0)
-    log = gammaln(total - copies + 1.0) - gammaln(left + 1.0) - gammaln(total + 1.0) + gammaln(total - drawn + 1.0)
-    return np.where(possible, np.exp(np.minimum(log, 0.0)), 0.0)
+def _log_absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArray:
+    """log C(M - c, q) / C(M, q): the chance that none of c slots is among q drawn of M; -inf where it is none.
+
+    With L(x) = log x! it is L(M-c) + L(M-q) - L(M) - L(M-c-q). Where all four are large, Stirling's series is used
+    with log M taken out of every term, so that numbers of the size of c + q cancel and not of the size of M log M.
+    """
+    left = total - copies - drawn
+    M, c, q, rest = (np.asarray(v, dtype=np.float64) for v in (total, copies, drawn, np.maximum(left, 0)))
+    small = gammaln(M - c + 1) + gammaln(M - np.minimum(q, M) + 1) - gammaln(M + 1) - gammaln(rest + 1)
+    large = np.zeros_like(M)
+    for size, sign in ((M - c, 1.0), (M - q, 1.0), (M, -1.0), (rest, -1.0)):
+        x = np.maximum(size, 1.0)
+        large += sign * ((x + 0.5) * np.log1p((x - M) / M) + 1 / (12 * x) - 1 / (360 * x**3))
+    log = np.where(rest >= _STIRLING_FROM, large, small)
+    return np.where(left >= 0, np.minimum(log, 0.0), -np.inf)
 
 
 def _capped_probability(n: IntArray, c: IntArray, n_nodes: int, cap: int) -> FloatArray:
     """E[min(distinct rows among the slots drawn, cap)] / n, averaged over the nodes."""
     q, r = np.divmod(n * c, n_nodes)
-    kept, kept_odd = _expected_kept(n, c, q, cap)
+    exact = float(q.max(initial=0)) * (cap + 1) * len(n) <= _EXACT_STEPS
+    if exact:
+        kept, kept_odd = _expected_kept(n, c, q, cap)
+    else:
+        kept, kept_odd = (_normal_kept(n, c, drawn, cap) for drawn in (q, q + 1))
     return ((n_nodes - r) * kept + r * kept_odd) / (n_nodes * n)
+
+
+def _normal_kept(n: IntArray, c: IntArray, q: IntArray, cap: int) -> FloatArray:
+    """E[min(D, cap)] with D taken as normal with its exact mean and variance; for slices too large to step through."""
+    absent = np.exp(_log_absence(n * c, c, q))
+    both = np.where(n > 1, np.exp(_log_absence(n * c, 2 * c, q)), 0.0)
+    mean = n * (1.0 - absent)
+    sd = np.sqrt(np.maximum(n * absent * (1.0 - absent) + n * (n - 1.0) * (both - absent**2), 1e-12))
+    t = (cap - mean) / sd
+    density = np.exp(-0.5 * t * t) / np.sqrt(2 * np.pi)
+    return cap - sd * (t * ndtr(t) + density)
 
 
 def _expected_kept(n: IntArray, c: IntArray, q: IntArray, cap: int) -> tuple[FloatArray, FloatArray]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,17 @@ import numpy.typing as npt
 
 LARGEST = 1e150  # squares of larger numbers overflow
 
-_UNITS = {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+_PREFIXES = {
+    "": 1.0,
+    "K": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "KI": 2.0**10,
+    "MI": 2.0**20,
+    "GI": 2.0**30,
+    "TI": 2.0**40,
+}
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, *, also: str = "") -> int:
@@ -55,9 +68,9 @@ def check_bytes(name: str, value: Any) -> float:
     if isinstance(value, str):
         text = value.strip().upper().replace(" ", "")
         digits = text.rstrip("KMGTIB")
-        unit = text[len(digits) :] or "B"
+        prefix = text[len(digits) :].removesuffix("B")
         try:
-            return check_real(name, float(digits) * _UNITS[unit], 0, open_low=True)
+            return check_real(name, float(digits) * _PREFIXES[prefix], 0, open_low=True)
         except (KeyError, ValueError):
             raise ValueError(
                 f"{name} must be a number of bytes or a text such as '2GB' or '500MiB'; got {value!r}."
@@ -85,12 +98,32 @@ def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y"
     right: Any = getattr(second, "index", None)
     if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
         return
-    if len(left) == len(right) and left.sort_values().equals(right.sort_values()):
+    try:
+        reordered = len(left) == len(right) and left.sort_values().equals(right.sort_values())
+    except TypeError:  # labels of mixed types have no order
+        reordered = set(left) == set(right)
+    if reordered:
         raise ValueError(
             f"{names[0]} and {names[1]} have the same index labels in a different order, and rows are paired "
             f"by position. Align them first, e.g. {names[1]} = {names[1]}.loc[{names[0]}.index], or drop the "
             "labels with reset_index(drop=True)."
         )
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a bool, or raise."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the caller's own code that led here."""
+    package = str(Path(__file__).parent)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def format_bytes(n_bytes: float) -> str:

@@ -108,6 +108,8 @@ def load_melbourne(path: str | PathLike[str]) -> tuple[FloatArray, FloatArray]:
             "data set anthonypino/melbourne-housing-market from Kaggle and pass the file's path."
         )
     rows = [(*(float(r[f]) for f in _MELBOURNE_FEATURES), _price(r)) for r in _complete_houses(path)]
+    if not rows:
+        raise ValueError(f"{path} holds no complete row of a house with land; is it the whole file?")
     table = np.array(rows)
     X = table[:, :-1]
     return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), table[:, -1]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
@@ -16,15 +19,19 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 REPORT_EVERY = 0.5  # seconds between two progress lines
+AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
+
+
+@dataclass(frozen=True)
+class Job:
+    """How to run: on how many threads, and whether to tell how far the work is."""
+
+    n_jobs: int | None = None
+    verbose: int = 0
 
 
 def run(
-    task: Callable[[Item], Result],
-    items: Sequence[Item],
-    *,
-    n_jobs: int | None = None,
-    label: str = "",
-    verbose: int = 0,
+    task: Callable[[Item], Result], items: Sequence[Item], job: Job | None = None, label: str = ""
 ) -> Iterator[Result]:
     """Yield task(item) for every item, in order; the first error ends the run and cancels what has not begun.
 
@@ -33,26 +40,60 @@ def run(
 
     Examples
     --------
-    >>> list(run(abs, [-1, 2, -3], n_jobs=2))
+    >>> list(run(abs, [-1, 2, -3], Job(n_jobs=2)))
     [1, 2, 3]
     """
-    workers = min(effective_n_jobs(n_jobs), max(1, len(items)))
+    job = job or Job()
+    workers = min(effective_n_jobs(job.n_jobs), max(1, len(items)))
     with one_blas_thread():
         results = _in_threads(task, items, workers) if workers > 1 else map(task, items)
-        yield from _reported(results, len(items), label, verbose)
+        yield from _reported(results, len(items), label, job.verbose)
+
+
+class _BlasLimit:
+    """One limit for all runs of the process: set by the first that begins, lifted by the last that ends."""
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._limits: Any = None
+
+    def begin(self) -> None:
+        import scipy.linalg  # noqa: F401  its BLAS must be loaded before it can be limited
+
+        with self._lock:
+            if self._users == 0:
+                self._limits = threadpool_limits(limits=1, user_api="blas")
+            self._users += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+_BLAS_LIMIT = _BlasLimit()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit every BLAS pool of the process to one thread."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    _BLAS_LIMIT.begin()
+    try:
         yield
+    finally:
+        _BLAS_LIMIT.end()
 
 
 def _in_threads(task: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
-    pool = ThreadPoolExecutor(workers)
+    pool, waiting = ThreadPoolExecutor(workers), deque[Future[Result]]()
     try:
-        yield from pool.map(task, items)
+        for item in items:
+            waiting.append(pool.submit(task, item))
+            if len(waiting) >= AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .checks import (
     check_bytes,
     check_choice,
+    check_flag,
     check_integer,
     check_magnitude,
     check_real,
     check_same_order,
 )
-from .kernels import BANDWIDTH_FREE, check_kernel_name, make_kernel
+from .engine import Job
+from .kernels import BANDWIDTH_FREE, MAX_DEGREE, check_kernel_name, make_kernel
 from .penalties import median_bandwidth, penalty_rule
-from .pipeline import (
-    Expansion,
-    Job,
-    Partition,
-    collapse,
-    conditional_std,
-    evaluate,
-    fit_nodes,
-    node_estimates,
-    partition_rows,
-    spread,
-)
-from .slices import MAX_OVERSAMPLING, check_slice_rule
+from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_estimates, partition_rows, spread
+from .planning import PartitionSettings
+from .variance import conditional_std
 
 
 class DacKernelRidge(RegressorMixin, BaseEstimator):
@@ -168,19 +160,20 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        X, y = self._check_data(X, y)
+        checked, X, y = self._check_data(X, y)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
-        partition = self._partition(X, y, seed)
+        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job)
         kernel = self._make_kernel(X, seed)
         penalty = self._choose_penalty(X)
-        intercept = float(np.mean(y)) if self.fit_intercept else 0.0
-        fits = fit_nodes(X, y - intercept, partition, kernel, penalty, self._job)
-        if self.keep_nodes:
-            fits = list(fits)
-        coef = collapse(fits, len(y), len(partition.allocation))
+        k = len(partition.allocation)
+        problem = Problem(X, y - intercept, partition, kernel, np.full(k, penalty))
+        fits = fit_nodes(problem, self._job)
+        fits = list(fits) if self.keep_nodes else fits
+        coef = collapse(fits, len(y), k)
 
-        return self._remember(X, y, partition, kernel, penalty, intercept, coef, fits)
+        return self._remember(checked, problem, penalty, intercept, coef, fits)
 
     def predict(self, X, return_std=False):
         """Return the average of the nodes' estimates.
@@ -198,21 +191,11 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         std : (n,) array, with ``return_std=True``
         """
         X = self._check_new(X)
-        expansion = Expansion(self.X_fit_, self.dual_coef_, self._kernel)
+        expansion = Expansion(self.X_fit_, self.dual_coef_, self._problem.kernel)
         prediction = evaluate(expansion, X, self._job) + self.intercept_
         if not return_std:
             return prediction
-        std = conditional_std(
-            self.X_fit_,
-            self._y_fit - self.intercept_,
-            self._fitted_partition,
-            self._kernel,
-            self.penalty_,
-            X,
-            centred=self._centred,
-            job=self._job,
-        )
-        return prediction, std
+        return prediction, conditional_std(self._problem, X, self._centred, self._job)
 
     def node_spread(self, X):
         """Return the standard deviation between the nodes' estimates at X.
@@ -231,39 +214,17 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         return Job(self.n_jobs, self.verbose)
 
     @property
-    def _fitted_partition(self):
-        return Partition(self.slices_, self.allocation_, self._weights)
+    def _limit(self):
+        return None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit)
+
+    @property
+    def _settings(self):
+        return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
     def _check_parameters(self):
-        if self.n_nodes != "auto":
-            check_integer("n_nodes", self.n_nodes, 1, also=" or 'auto'")
-        check_slice_rule(self.slices)
-        check_real("oversampling", self.oversampling, 0, MAX_OVERSAMPLING)
-        if self.max_per_slice is not None:
-            check_integer("max_per_slice", self.max_per_slice, 1, also=" or None")
-        check_choice("slice_on", self.slice_on, ["response"], later=["pilot"])
-        check_real("focus", self.focus, 0, 1)
-        check_choice("scoring", self.scoring, ["mse"], later=["balanced_mse", "sera"])
-        check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
-        if self.memory_limit is not None:
-            check_bytes("memory_limit", self.memory_limit)
-        self._check_kernel_parameters()
-
-    def _check_data(self, X, y):
-        check_same_order(X, y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
-        check_magnitude("X", X)
-        check_magnitude("y", y)
-        if self.n_nodes != "auto" and self.n_nodes > len(y):
-            raise ValueError(
-                f"n_nodes must not exceed the number of rows; got n_nodes={self.n_nodes} for {len(y)} rows. "
-                "Use fewer nodes, or 'auto'."
-            )
-        return X.copy(), np.array(y, dtype=np.float64)
-
-    def _check_kernel_parameters(self):
+        self._settings.check()
         name = check_kernel_name(self.kernel)
-        check_integer("degree", self.degree, 1)
+        check_integer("degree", self.degree, 1, MAX_DEGREE)
         if isinstance(self.bandwidth, str):
             check_choice("bandwidth", self.bandwidth, ["auto", "median"])
         elif name in BANDWIDTH_FREE:
@@ -276,20 +237,28 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
             check_choice("penalty", self.penalty, ["auto", "rule"], later=["cv", "gcv", "cp", "dgcv", "loo"])
         else:
             check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
+        check_choice("slice_on", self.slice_on, ["response"], later=["pilot"])
+        check_choice("scoring", self.scoring, ["mse"], later=["balanced_mse", "sera"])
+        check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
+        self._check_running()
 
-    def _partition(self, X, y, seed):
-        return partition_rows(
-            y,
-            X.shape[1],
-            seed,
-            n_nodes=self.n_nodes,
-            slices=self.slices,
-            oversampling=self.oversampling,
-            max_per_slice=self.max_per_slice,
-            focus=self.focus,
-            memory_limit=None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit),
-            n_jobs=self.n_jobs,
-        )
+    def _check_running(self):
+        check_flag("fit_intercept", self.fit_intercept)
+        check_flag("keep_nodes", self.keep_nodes)
+        if self.memory_limit is not None:
+            check_bytes("memory_limit", self.memory_limit)
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
+        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    def _check_data(self, X, y):
+        """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
+        checked = clone(self)
+        check_same_order(X, y)
+        X, y = validate_data(checked, X, y, dtype=np.float64, order="C", y_numeric=True)
+        check_magnitude("X", X)
+        check_magnitude("y", y)
+        return checked, X.copy(), np.array(y, dtype=np.float64)
 
     def _make_kernel(self, X, seed):
         name, bandwidth = check_kernel_name(self.kernel), self.bandwidth
@@ -302,30 +271,32 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
             return penalty_rule(check_kernel_name(self.kernel), *X.shape)
         return float(self.penalty)
 
-    def _remember(self, X, y, partition, kernel, penalty, intercept, coef, fits):
+    def _remember(self, checked, problem, penalty, intercept, coef, fits):
+        for name in ("n_features_in_", "feature_names_in_", "nodes_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+        partition = problem.partition
         self.slices_, self.allocation_ = partition.slices, partition.allocation
         self.n_nodes_ = len(partition.allocation)
         self.n_oversampled_ = partition.slices.n_oversampled
         self.n_distinct_ = len(partition.allocation.rows)
-        self.bandwidth_, self.penalty_ = kernel.bandwidth, penalty
+        self.bandwidth_, self.penalty_ = problem.kernel.bandwidth, penalty
+        chosen = "median" if isinstance(self.bandwidth, str) else "given"
         self.tuning_ = {
-            "bandwidth": "median" if isinstance(self.bandwidth, str) else "given",
+            "bandwidth": None if self.bandwidth_ is None else chosen,
             "penalty": "rule" if isinstance(self.penalty, str) else "given",
         }
-        self.dual_coef_, self.X_fit_, self.intercept_ = coef, X, intercept
-        self._kernel, self._y_fit = kernel, y
-        self._weights, self._centred = partition.weights, bool(self.fit_intercept)
+        self.dual_coef_, self.X_fit_, self.intercept_ = coef, problem.X, intercept
+        self._problem, self._centred = problem, self.fit_intercept
         if self.keep_nodes:
             self.nodes_ = fits
-        elif hasattr(self, "nodes_"):
-            del self.nodes_
         return self
 
     def _node_estimates(self, X):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._kernel, self.X_fit_, X, self._job)
+        return node_estimates(self.nodes_, self._problem.kernel, self.X_fit_, X, self._job)
 
     def _check_new(self, X):
         check_is_fitted(self)

@@ -37,9 +37,7 @@ def cholesky_solve(factor: FloatArray, b: FloatArray) -> FloatArray:
     """Overwrite b with the solution of (L L') x = b; the rows of a two-dimensional b are right-hand sides."""
     n, n_right = _order(factor), 1 if b.ndim == 1 else len(b)
     info = ctypes.c_int()
-    _routine("dpotrs", 8)(
-        b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info)
-    )
+    _routine("dpotrs", 8)(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
     return b
 
 
@@ -52,6 +50,17 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     for i in range(n):
         total[: i + 1] += factor[i, : i + 1] ** 2
     return total
+
+
+def tridiagonalise(a: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return (d, e) of T with a = Q T Q', and overwrite a with Q' (row m of a is column m of Q)."""
+    n = _order(a)
+    d, e, tau, work = np.empty(n), np.empty(max(1, n - 1)), np.empty(max(1, n - 1)), np.empty(64 * n)
+    info = ctypes.c_int()
+    size, room, done = _int(n), _int(work.size), ctypes.byref(info)
+    _routine("dsytrd", 10)(b"U", size, _data(a), size, _data(d), _data(e), _data(tau), _data(work), room, done)
+    _routine("dorgtr", 8)(b"U", size, _data(a), size, _data(tau), _data(work), room, done)
+    return d, e[: n - 1]
 
 
 def _order(a: FloatArray) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .kernels import Kernel
-from .lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
+from .lapack import NotPositiveDefinite, cholesky, cholesky_solve
 from .slices import FloatArray, IntArray
 
 
@@ -43,16 +43,30 @@ def ridge_of(n_rows: int, penalty: float, weights: FloatArray | None = None) -> 
     return penalty * weights.sum() / weights
 
 
-def factorise(kernel: Kernel, X: FloatArray, ridge: FloatArray, workspace: Workspace, node: int = 0) -> FloatArray:
+def factorise(
+    kernel: Kernel,
+    X: FloatArray,
+    penalty: float,
+    weights: FloatArray | None = None,
+    *,
+    workspace: Workspace,
+    node: int = 0,
+) -> FloatArray:
     """Return the Cholesky factor of k(X, X) + diag(ridge), in the thread's workspace."""
     matrix = kernel.gram_lower(X, workspace.square(len(X)))
-    matrix.reshape(-1)[:: len(X) + 1] += ridge
+    matrix.reshape(-1)[:: len(X) + 1] += ridge_of(len(X), penalty, weights)
+    where = f"Node {node} ({len(X):,} rows) cannot be solved with penalty {penalty:.3g}"
     try:
         factor = cholesky(matrix)
     except NotPositiveDefinite as error:
-        raise _not_solvable(node, len(X), ridge, str(error)) from error
+        raise np.linalg.LinAlgError(
+            f"{where}: {error}. Raise the penalty, or lower the bandwidth or the degree; rows that repeat need a "
+            "larger penalty than others."
+        ) from error
     if not np.isfinite(factor.diagonal()).all():
-        raise _not_solvable(node, len(X), ridge, "the kernel's values overflow")
+        raise np.linalg.LinAlgError(
+            f"{where}: the kernel's values overflow. Standardise the features or lower the degree."
+        )
     return factor
 
 
@@ -75,19 +89,5 @@ def solve_node(
     >>> beta  # 3 / (1 + 1 * 0.5)
     array([2.])
     """
-    ridge = ridge_of(len(y), penalty, weights)
-    factor = factorise(kernel, X, ridge, workspace or Workspace(), node)
+    factor = factorise(kernel, X, penalty, weights, workspace=workspace or Workspace(), node=node)
     return cholesky_solve(factor, np.array(y, dtype=np.float64))
-
-
-def unexplained(factor: FloatArray, ridge: FloatArray) -> FloatArray:
-    """1 - A_ii = ridge_i [(K + diag(ridge))^-1]_ii, A the node's hat matrix; overwrites the factor."""
-    return ridge * inverse_diagonal(factor)
-
-
-def _not_solvable(node: int, n_rows: int, ridge: FloatArray, cause: str) -> np.linalg.LinAlgError:
-    return np.linalg.LinAlgError(
-        f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {ridge.mean() / n_rows:.3g}: {cause}. "
-        "Raise the penalty, lower the bandwidth or the degree, or standardise the features; rows that repeat "
-        "need a larger penalty than rows that do not."
-    )

@@ -142,9 +142,9 @@ def relevance(values: Any, y_ref: Any) -> FloatArray:
         )
     phi = np.zeros(len(values))
     if y_ref.max() > high + reach:
-        phi += _smooth_step((values - middle) / (inside.max() - middle))
+        phi += _smooth_step(values - middle, inside.max() - middle)
     if y_ref.min() < low - reach:
-        phi += _smooth_step((middle - values) / (middle - inside.min()))
+        phi += _smooth_step(middle - values, middle - inside.min())
     return phi
 
 
@@ -175,6 +175,8 @@ def scorer(metric: str, *, y_ref: Any = None, **options: Any) -> Callable[..., A
 
     check_choice("metric", metric, list(_METRICS))
     if metric == "slice_mse":
+        if y_ref is None:
+            raise ValueError("scorer('slice_mse') needs y_ref: without it every fold would cut slices of its own.")
         return _SliceScorer(y_ref, options)
     made: Callable[..., Any] = make_scorer(_METRICS[metric], greater_is_better=False, y_ref=y_ref, **options)
     return made
@@ -209,9 +211,9 @@ def _rare_slices(counts: npt.NDArray[np.int64], share: float) -> BoolArray:
     return rare
 
 
-def _smooth_step(t: FloatArray) -> FloatArray:
-    """The cubic from (0, 0) to (1, 1) with zero slopes at both ends, constant outside."""
-    t = np.clip(t, 0.0, 1.0)
+def _smooth_step(distance: FloatArray, reach: float) -> FloatArray:
+    """The cubic from (0, 0) to (reach, 1) with zero slopes at both ends, constant outside; a step for reach 0."""
+    t = np.clip(distance / reach, 0.0, 1.0) if reach > 0 else (distance > 0).astype(np.float64)
     return t * t * (3.0 - 2.0 * t)
 
 

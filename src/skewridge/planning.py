@@ -5,19 +5,47 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .allocation import expected_node_size, inclusion_probability
-from .checks import format_bytes
-from .slices import FloatArray, Slices, copies_per_slice, slice_response
+from .checks import check_integer, check_real, format_bytes
+from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slice_response
 
 TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
 FEWEST_ROWS_PER_NODE = 50  # "auto" takes at most N/50 nodes
 
 _OVERSAMPLINGS = (1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 8, 1 / 10, 1 / 20, 1 / 50, 0.0)
+
+
+@dataclass(frozen=True)
+class PartitionSettings:
+    """How rows are to be dealt; the parameters that every divide-and-conquer estimator shares."""
+
+    n_nodes: Any = "auto"
+    slices: Any = "scott"
+    oversampling: float = 1.0
+    max_per_slice: int | None = None
+    focus: float = 1.0
+
+    def check(self) -> PartitionSettings:
+        """Return self, or raise for a setting that no data could make valid."""
+        if not (isinstance(self.n_nodes, str) and self.n_nodes == "auto"):
+            check_integer("n_nodes", self.n_nodes, 1, also=" or 'auto'")
+        check_slice_rule(self.slices)
+        check_real("oversampling", self.oversampling, 0, MAX_OVERSAMPLING)
+        if self.max_per_slice is not None:
+            check_integer("max_per_slice", self.max_per_slice, 1, also=" or None")
+        check_real("focus", self.focus, 0, 1)
+        return self
+
+    def cut(self, y: FloatArray) -> Slices:
+        """Slice the response."""
+        return slice_response(y, self.slices, self.oversampling)
 
 
 @dataclass(frozen=True)
@@ -50,6 +78,31 @@ class Plan:
         )
 
 
+def plan_fit(
+    y: FloatArray, settings: PartitionSettings, n_features: int, limit: float | None = None, n_workers: int = 1
+) -> tuple[Slices, Plan]:
+    """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
+
+    ``limit`` is in bytes; None is the machine's memory.
+    """
+    if settings.n_nodes != "auto" and settings.n_nodes > len(y):
+        raise ValueError(
+            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {len(y)} rows. "
+            "Use fewer nodes, or 'auto'."
+        )
+    slices = settings.cut(y)
+    k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_workers)
+    allowed = machine_memory() if limit is None else limit
+    if plan.n_bytes > allowed:
+        which = "the machine's memory" if limit is None else "memory_limit"
+        raise MemoryError(
+            f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
+            f"{_memory_remedies(y, slices, settings, plan, allowed, n_workers)}"
+        )
+    return slices, plan
+
+
 def make_plan(
     slices: Slices, n_nodes: int, n_features: int, max_per_slice: int | None = None, n_workers: int = 1
 ) -> Plan:
@@ -58,19 +111,18 @@ def make_plan(
     A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram; the
     largest node is taken four standard deviations above the mean.
     """
-    counts = slices.counts
+    counts, rows = slices.counts, slices.n_rows
     pi = inclusion_probability(counts, slices.copies, n_nodes, max_per_slice)
     size = float(np.dot(counts, pi))
-    largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), slices.n_rows)
+    largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), rows)
     distinct = size * n_nodes
-    rows = slices.n_rows
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
     solving = 8.0 * (min(n_workers, n_nodes) * largest**2 + distinct + rows * (n_features + 2))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 
 
-def choose_n_nodes(y: FloatArray, slices: Slices, n_features: int, max_per_slice: int | None = None) -> int:
+def choose_n_nodes(y: FloatArray, slices: Slices, settings: PartitionSettings, n_features: int) -> int:
     """Return the fewest nodes whose expected size is at most 1,500 rows; one node below 2,000 rows.
 
     Rare rows sit in nearly every node, so nodes do not shrink as 1/k: where even N/50 nodes are too large
@@ -78,95 +130,86 @@ def choose_n_nodes(y: FloatArray, slices: Slices, n_features: int, max_per_slice
     """
     if slices.n_rows < SINGLE_NODE_BELOW:
         return 1
-    most = slices.n_rows // FEWEST_ROWS_PER_NODE
-
-    def fits(candidate: Slices, cap: int | None) -> bool:
-        return expected_node_size(candidate, most, cap) <= TARGET_NODE_SIZE
-
-    if not fits(slices, max_per_slice):
+    few, most, cap = 1, slices.n_rows // FEWEST_ROWS_PER_NODE, settings.max_per_slice
+    if expected_node_size(slices, most, cap) > TARGET_NODE_SIZE:
+        fits = _fits(y, slices, settings, lambda s, c: expected_node_size(s, most, c) <= TARGET_NODE_SIZE)
         raise ValueError(
             f"n_nodes='auto' looks for nodes of about {TARGET_NODE_SIZE:,} rows and found none up to k=N/50: "
-            f"{make_plan(slices, most, n_features, max_per_slice)}. "
-            f"{_remedies(y, slices, max_per_slice, fits)} Or pass n_nodes as a number."
+            f"{make_plan(slices, most, n_features, cap)}. {_remedies(slices, settings, fits)} "
+            "Or pass n_nodes as a number."
         )
-    few = 1
     while few < most:  # the expected size falls as k grows: bisect
         middle = (few + most) // 2
-        if expected_node_size(slices, middle, max_per_slice) <= TARGET_NODE_SIZE:
+        if expected_node_size(slices, middle, cap) <= TARGET_NODE_SIZE:
             most = middle
         else:
             few = middle + 1
     return most
 
 
-def check_plan(
-    y: FloatArray, slices: Slices, plan: Plan, limit: float | None, cap: int | None, n_workers: int
-) -> None:
-    """Refuse a plan that needs more than ``limit`` bytes (None: the machine's memory), naming what would fit."""
-    allowed = machine_memory() if limit is None else limit
-    if plan.n_bytes <= allowed:
-        return
-
-    def need(candidate: Slices, k: int, candidate_cap: int | None) -> float:
-        return make_plan(candidate, k, plan.n_features, candidate_cap, n_workers).n_bytes
-
-    def fits(candidate: Slices, candidate_cap: int | None) -> bool:
-        return need(candidate, plan.n_nodes, candidate_cap) <= allowed
-
-    doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)
-    nodes = next((k for k in doubled if need(slices, k, cap) <= allowed), None)
-    more = [f"n_nodes={nodes}"] if nodes else []
-    which = "the machine's memory" if limit is None else "memory_limit"
-    raise MemoryError(
-        f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-        f"{_remedies(y, slices, cap, fits, more)}"
-    )
-
-
 def machine_memory() -> float:
-    """Return the machine's physical memory in bytes; infinite where the system does not tell."""
+    """Return the machine's (or the container's) memory in bytes; infinite where the system does not tell."""
     try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+        physical = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        return float("inf")
+        physical = float("inf")
+    try:
+        return min(physical, float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no control group, or one without a limit ("max")
+        return physical
 
 
-Fits = Callable[[Slices, int | None], bool]
+def _memory_remedies(
+    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_workers: int
+) -> str:
+    def need(cut: Slices, k: int, cap: int | None) -> float:
+        return make_plan(cut, k, plan.n_features, cap, n_workers).n_bytes
+
+    fits = _fits(y, slices, settings, lambda cut, cap: need(cut, plan.n_nodes, cap) <= allowed)
+    doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)
+    nodes = next((k for k in doubled if need(slices, k, settings.max_per_slice) <= allowed), None)
+    return _remedies(slices, settings, fits, [f"n_nodes={nodes}"] if nodes else [])
 
 
-def _remedies(y: FloatArray, slices: Slices, cap: int | None, fits: Fits, more: list[str] | None = None) -> str:
-    """Name the largest oversampling, number of slices and max_per_slice that would fit, each on its own."""
+Fits = Callable[[PartitionSettings], bool]
+
+
+def _fits(
+    y: FloatArray, slices: Slices, settings: PartitionSettings, small: Callable[[Slices, int | None], bool]
+) -> Fits:
+    """Whether other settings would fit; the response is cut again only where they cut it otherwise."""
+
+    def fits(other: PartitionSettings) -> bool:
+        same = other.oversampling == settings.oversampling and other.slices is settings.slices
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return small(slices if same else other.cut(y), other.max_per_slice)
+
+    return fits
+
+
+def _remedies(slices: Slices, settings: PartitionSettings, fits: Fits, more: list[str] | None = None) -> str:
+    """Name the largest max_per_slice, oversampling and number of slices that would fit, each on its own."""
     found = list(more or [])
-    found += [f"max_per_slice={m}" for m in _largest_cap(slices, cap, fits)]
-    found += [f"oversampling={tau:.3g}" for tau in _largest_oversampling(slices, cap, fits)]
-    found += [f"slices={n}" for n in _most_slices(y, slices, cap, fits)]
+    found += [f"max_per_slice={m}" for m in _largest_cap(slices, settings, fits)]
+    taus = (tau for tau in _OVERSAMPLINGS if tau < settings.oversampling)
+    found += [f"oversampling={t:.3g}" for t in _first(taus, lambda t: fits(replace(settings, oversampling=t)))]
+    numbers = (len(slices) >> i for i in range(1, len(slices).bit_length()))
+    found += [f"slices={n}" for n in _first(numbers, lambda n: fits(replace(settings, slices=n)))]
     return f"What would fit: {', or '.join(found)}." if found else "No setting of the slices would fit."
 
 
-def _largest_cap(slices: Slices, cap: int | None, fits: Fits) -> Iterator[int]:
-    low, high = 0, int(slices.counts.max()) if cap is None else cap
-    while low < high:  # the largest m that fits
+def _largest_cap(slices: Slices, settings: PartitionSettings, fits: Fits) -> Iterator[int]:
+    low, high = 0, settings.max_per_slice or int(slices.counts.max())
+    while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(slices, middle) else (low, middle - 1)
+        low, high = (middle, high) if fits(replace(settings, max_per_slice=middle)) else (low, middle - 1)
     if low:
         yield low
 
 
-def _largest_oversampling(slices: Slices, cap: int | None, fits: Fits) -> Iterator[float]:
-    for tau in _OVERSAMPLINGS:
-        copies = copies_per_slice(slices.counts, tau)
-        thinner = Slices(slices.edges, slices.labels, slices.counts, np.minimum(copies, slices.copies))
-        if fits(thinner, cap):
-            yield tau
+def _first(values: Iterator[Any], fits: Callable[[Any], bool]) -> Iterator[Any]:
+    for value in values:
+        if fits(value):
+            yield value
             return
-
-
-def _most_slices(y: FloatArray, slices: Slices, cap: int | None, fits: Fits) -> Iterator[int]:
-    n_slices = len(slices) // 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        while n_slices >= 1:
-            if fits(slice_response(y, n_slices), cap):
-                yield n_slices
-                return
-            n_slices //= 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_choice, check_integer, check_magnitude, check_real
+from .checks import check_choice, check_integer, check_magnitude, check_real, warn_user
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -188,6 +187,7 @@ def _log_edges(y: FloatArray) -> FloatArray:
     center = float(np.median(y))
     deviation = np.abs(y - center)
     spread = float(np.median(deviation)) or float(np.mean(deviation))
+    spread = max(spread, 1e-200 * float(deviation.max()))  # the ratio must not overflow
     z = np.arcsinh((y - center) / spread)
     grid = np.linspace(z.min(), z.max(), _capped(_scott(z), y.size) + 1)
     edges = center + spread * np.sinh(grid)
@@ -212,9 +212,7 @@ def _warn_when_crowded(counts: IntArray, rule: Any) -> None:
     equal_width = isinstance(rule, Integral) or rule in list(_RULES) if np.ndim(rule) == 0 else False
     share = counts.max() / counts.sum()
     if equal_width and len(counts) > 1 and share > CROWDED:
-        warnings.warn(
+        warn_user(
             f"One of {len(counts)} equal-width slices holds {share:.1%} of the rows, so the slices say little "
-            "about the response. Use slices='log' for tails this heavy, or pass edges.",
-            UserWarning,
-            stacklevel=3,
+            "about the response. Use slices='log' for tails this heavy, or pass edges."
         )

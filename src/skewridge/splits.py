@@ -83,6 +83,8 @@ def response_train_test_split(X, y, *arrays, test_size=0.1, slices="scott", rand
     check_same_order(X, y)
     indexable(X, y, *arrays)
     response = _response(y)
+    if len(response) < 2:
+        raise ValueError(f"At least two rows are needed for two parts; got {len(response)}.")
     share = _share(test_size, len(response))
     rng = check_random_state(random_state)
     cut = _uncopied(response, slices)
@@ -90,11 +92,8 @@ def response_train_test_split(X, y, *arrays, test_size=0.1, slices="scott", rand
     picked = [rng.permutation(rows)[:size] for rows, size in zip(cut.rows_by_slice(), np.diff(ends), strict=True)]
     is_test = np.zeros(len(response), dtype=bool)
     is_test[np.concatenate(picked)] = True
-    if is_test.all() or not is_test.any():
-        raise ValueError(
-            f"test_size={test_size!r} of {len(response)} rows leaves one part empty. Change test_size or use "
-            "more rows."
-        )
+    if is_test.all() or not is_test.any():  # few rows: neither part stays empty
+        is_test[rng.randint(len(response))] ^= True
     parts = (np.flatnonzero(~is_test), np.flatnonzero(is_test))
     return [_take(array, rows) for array in (X, y, *arrays) for rows in parts]
 

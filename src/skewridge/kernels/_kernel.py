@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import check_choice, check_integer, check_real
+from ..checks import check_choice, check_integer, check_magnitude, check_real
 
 FloatArray = npt.NDArray[np.float64]
 
 KERNELS = ("gaussian", "matern12", "matern32", "matern52", "laplacian", "polynomial", "sobolev")
 BANDWIDTH_FREE = ("polynomial", "sobolev")
+MAX_DEGREE = 100
 _ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 
 
@@ -47,7 +48,10 @@ class Kernel:
     def prepare(self, X: FloatArray) -> FloatArray:
         """Return the points as the loops take them, (n, d): scaled, and clipped for sobolev."""
         if self.bandwidth is not None:
-            return np.ascontiguousarray(X / self.bandwidth)
+            with np.errstate(over="ignore"):  # what overflows is refused by name
+                scaled = np.ascontiguousarray(X / self.bandwidth)
+            check_magnitude("X / bandwidth", scaled)
+            return scaled
         if self.name == "sobolev":
             low = np.array(self.low)
             return np.clip((X - low) * self._inverse_range(), 0.0, 1.0)
@@ -72,6 +76,27 @@ class Kernel:
         """k(X, Z), (n, m)."""
         out = np.empty((len(X), len(Z)))
         self._loop("cross")(self.prepare(X), self.prepare_right(Z), out)
+        return out
+
+    def similarity_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
+        """The similarities that :meth:`rescaled` takes, of X with itself, into the lower triangle of out."""
+        left = self.prepare(X)
+        self._loop("similarity_lower")(left, np.ascontiguousarray(left.T), out)
+        return out
+
+    def similarity(self, X: FloatArray, right: FloatArray) -> FloatArray:
+        """The similarities that :meth:`rescaled` takes, (n, m), with right = prepare_right(Z)."""
+        out = np.empty((len(X), right.shape[1]))
+        self._loop("similarity")(self.prepare(X), right, out)
+        return out
+
+    def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
+        """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
+        ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
+        factor = ratio if self.name == "laplacian" else ratio * ratio
+        from . import _loops
+
+        _loops.rescaled(KERNELS.index(self.name), self.degree, similarities, factor, out)
         return out
 
     def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
@@ -112,14 +137,20 @@ class Kernel:
         from . import _loops  # imported on first use: numba takes half a second
 
         loop, code = getattr(_loops, name), KERNELS.index(self.name)
-        return lambda *arrays: loop(code, self.degree, *arrays)
+
+        def call(left: FloatArray, right: FloatArray, *others: Any) -> None:
+            if left.shape[1] != right.shape[0]:  # the loops do not look
+                raise ValueError(f"points of {left.shape[1]} and of {right.shape[0]} features do not go together")
+            loop(code, self.degree, left, right, *others)
+
+        return call
 
 
 def make_kernel(name: str, X: FloatArray, bandwidth: float | None = None, degree: int = 3) -> Kernel:
     """Return the kernel with these parameters; sobolev takes its range from the training rows X."""
     name = check_kernel_name(name)
     if name == "polynomial":
-        return Kernel(name, degree=check_integer("degree", degree, 1))
+        return Kernel(name, degree=check_integer("degree", degree, 1, MAX_DEGREE))
     if name == "sobolev":
         return Kernel(name, low=tuple(X.min(axis=0).tolist()), high=tuple(X.max(axis=0).tolist()))
     return Kernel(name, bandwidth=check_real("bandwidth", bandwidth, 0, open_low=True))

@@ -158,6 +158,30 @@ def cross(code, degree, left, right, out):
 
 
 @njit(nogil=True, cache=True)
+def similarity_lower(code, degree, left, right, out):
+    """The lower triangle of the similarities of X with itself."""
+    for i in range(left.shape[0]):
+        _similarity(code, left[i], right, 0, i + 1, out[i])
+
+
+@njit(nogil=True, cache=True)
+def similarity(code, degree, left, right, out):
+    """The similarities of X and Z."""
+    for i in range(left.shape[0]):
+        _similarity(code, left[i], right, 0, right.shape[1], out[i])
+
+
+@njit(nogil=True, cache=True)
+def rescaled(code, degree, similarities, factor, out):
+    """Kernel values from similarities of points that are stretched by a factor more."""
+    m = out.shape[1]
+    for i in range(out.shape[0]):
+        for j in range(m):
+            out[i, j] = similarities[i, j] * factor
+        _profile(code, degree, out[i], m)
+
+
+@njit(nogil=True, cache=True)
 def matvec(code, degree, left, right, coef, out):
     """k(X, Z) @ coef, one tile of kernel values at a time."""
     n, m = left.shape[0], right.shape[1]

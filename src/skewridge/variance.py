@@ -1,0 +1,83 @@
+"""The conditional variance of the average: what the noise in y does to it, given the inputs and the allocation.
+
+The average is linear in y: fbar(x) = sum_i a_i(x) y_i, where a row that several nodes share adds up its influence in
+all of them before it is squared: var = sigma^2 sum_i a_i(x)^2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .engine import Job, run
+from .lapack import cholesky_solve, inverse_diagonal
+from .local import Workspace, factorise, ridge_of
+from .pipeline import Problem
+from .slices import FloatArray, IntArray
+
+INFLUENCE_BYTES = 256e6  # how much of the influence matrix (new points x shared rows) is held at once
+
+
+def conditional_std(problem: Problem, X: FloatArray, centred: bool, job: Job) -> FloatArray:
+    """Return the conditional standard deviation of the average at X.
+
+    ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again,
+    once for the noise and once for every block of new points that 256 MB of influences can hold.
+    """
+    held = np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
+    column = np.cumsum(held > 1) - 1  # where a shared row's influence is added up
+    width = max(1, int(INFLUENCE_BYTES / (8 * max(1, int(np.sum(held > 1))))))
+    blocks = [X[start : start + width] for start in range(0, len(X), width)]
+    squares = [_influence(problem, block, held, column, centred, job) for block in blocks]
+    return np.sqrt(np.concatenate(squares)) * noise_std(problem, held, job)
+
+
+def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
+    """Return sigma: the nodes' squared residuals over their residual degrees of freedom, every row counted once.
+
+    Where the nodes cannot follow the truth their bias counts as noise.
+    """
+    scale = float(np.abs(problem.y).max()) or 1.0  # squares of tiny responses must not vanish
+    workspace = Workspace()
+
+    def local(i: int) -> tuple[float, float]:
+        rows, weights = problem.partition.node(i)
+        ridge = ridge_of(len(rows), problem.penalties[i], weights)
+        factor = _factor(problem, i, workspace)
+        residual = ridge * cholesky_solve(factor, problem.y[rows] / scale)
+        unexplained = ridge * inverse_diagonal(factor)  # 1 - A_ii, A the node's hat matrix
+        return float(np.sum(residual**2 / held[rows])), float(np.sum(unexplained / held[rows]))
+
+    sums = np.array(list(run(local, range(len(problem.partition.allocation)), job, "noise")))
+    squares, freedom = sums.sum(axis=0)
+    return scale * float(np.sqrt(squares / freedom))
+
+
+def _influence(
+    problem: Problem, X: FloatArray, held: IntArray, column: IntArray, centred: bool, job: Job
+) -> FloatArray:
+    """Return sum_i a_i(x)^2 at every x. Rows of one node alone are squared at once, the others when all is added."""
+    k, n_rows, workspace = len(problem.partition.allocation), len(problem.y), Workspace()
+
+    def local(i: int) -> tuple[IntArray, FloatArray]:
+        rows, _ = problem.partition.node(i)
+        factor = _factor(problem, i, workspace)
+        return rows, cholesky_solve(factor, problem.kernel.cross(X, problem.X[rows])) / k
+
+    shared = np.zeros((len(X), int(np.sum(held > 1))))
+    total, squares = np.zeros(len(X)), np.zeros(len(X))
+    for rows, influence in run(local, range(k), job, "influence of rows"):
+        several = held[rows] > 1
+        total += influence.sum(axis=1)
+        squares += np.sum(influence[:, ~several] ** 2, axis=1)
+        shared[:, column[rows[several]]] += influence[:, several]
+    squares += np.sum(shared**2, axis=1)
+    if centred:  # a_i + t for every row, t = (1 - sum a) / N
+        t = (1.0 - total) / n_rows
+        squares += t * (2.0 * total + n_rows * t)
+    return squares
+
+
+def _factor(problem: Problem, i: int, workspace: Workspace) -> FloatArray:
+    rows, weights = problem.partition.node(i)
+    penalty = float(problem.penalties[i])
+    return factorise(problem.kernel, problem.X[rows], penalty, weights, workspace=workspace, node=i)

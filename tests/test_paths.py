@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skewridge.lapack import tridiagonalise
+from skewridge.paths import reduce_node, solve_path
+
+from . import naive
+
+
+def random_node(n, weighted, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.random((n, 2)), rng.normal(size=n)
+    weights = rng.random(n) + 0.3 if weighted else None
+    return naive.gram("matern32", X, X, bandwidth=0.4), y, weights
+
+
+def brute_force(K, y, penalty, weights):
+    """(coef, hat matrix) from an explicit inverse."""
+    w = np.ones(len(y)) if weights is None else weights
+    inverse = np.linalg.inv(K + penalty * w.sum() * np.diag(1 / w))
+    return inverse @ y, K @ inverse
+
+
+@given(st.integers(1, 30), st.booleans(), st.integers(0, 1000))
+def test_a_path_equals_explicit_solves_at_every_penalty(n, weighted, seed):
+    K, y, weights = random_node(n, weighted, seed)
+    penalties = np.logspace(-5, 1, 7)
+    path = solve_path(reduce_node(np.tril(K), y, weights), penalties)
+    for p, penalty in enumerate(penalties):
+        coef, hat = brute_force(K, y, penalty, weights)
+        np.testing.assert_allclose(path.coef[p], coef, rtol=1e-7, atol=1e-9 * np.abs(coef).max())
+        np.testing.assert_allclose(path.residual[p], y - hat @ y, atol=1e-9)
+        np.testing.assert_allclose(path.unexplained[p], 1 - np.diag(hat), atol=1e-9)
+        assert path.trace[p] == pytest.approx(np.trace(hat), abs=1e-8)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_left_out_equals_refits_without_the_row(weighted):
+    """The ridge c = penalty sum w is held fixed, as METHOD defines it."""
+    K, y, weights = random_node(15, weighted, 0)
+    penalty = 0.01
+    w = np.ones(15) if weights is None else weights
+    path = solve_path(reduce_node(np.tril(K), y, weights), np.array([penalty]))
+    for i in range(15):
+        rest = np.arange(15) != i
+        coef = np.linalg.solve(K[np.ix_(rest, rest)] + penalty * w.sum() * np.diag(1 / w[rest]), y[rest])
+        assert path.left_out[0, i] == pytest.approx(y[i] - K[i, rest] @ coef, abs=1e-9)
+
+
+@given(st.integers(1, 40))
+def test_tridiagonalisation_is_orthogonal_and_exact(n):
+    A = np.random.default_rng(n).normal(size=(n, n))
+    A = A + A.T
+    basis = np.tril(A)
+    d, e = tridiagonalise(basis)
+    T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(n), atol=1e-12)
+    np.testing.assert_allclose(basis.T @ T @ basis, A, atol=1e-11)
