@@ -68,7 +68,7 @@ def draw(path: Path) -> None:
             n_nodes=100,
             slices=slices,
             bandwidth=0.05,
-            penalty=20 ** (-2 / 3) / 10,
+            penalty=0.01,
             fit_intercept=False,
             keep_nodes=True,
             random_state=SEED,
