@@ -27,6 +27,7 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/fit_against_lapack.py
+	$(BIN)/python benchmarks/tuning_cost.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

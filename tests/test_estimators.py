@@ -17,7 +17,6 @@ from skewridge import DacKernelRidge, ResponseStratifiedKFold
 from skewridge.datasets import make_peaks, peaks_truth
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS
 from skewridge.metrics import scorer
-from skewridge.penalties import penalty_rule
 
 from . import naive
 
@@ -216,19 +215,9 @@ def test_fitted_attributes():
     assert model.slices_.labels.shape == model.dual_coef_.shape == (400,)
     assert np.array_equal(model.X_fit_, X)
     assert model.intercept_ == pytest.approx(y.mean())
-    assert model.penalty_ == 1 / 400
-    assert model.bandwidth_ > 0
-    assert model.tuning_ == {"bandwidth": "median", "penalty": "rule"}
+    assert model.penalty_ == model.tuning_.penalty > 0
+    assert model.bandwidth_ == model.tuning_.bandwidth > 0
     assert model.n_features_in_ == 2
-
-
-@pytest.mark.parametrize("name", KERNELS)
-def test_automatic_settings_by_kernel(name):
-    X, y = make_peaks(200, 2, random_state=0)
-    model = DacKernelRidge(n_nodes=2, kernel=name, random_state=0).fit(X, y)
-    assert model.penalty_ == penalty_rule(name, 200, 2)
-    assert (model.bandwidth_ is None) == (name in BANDWIDTH_FREE)
-    assert model.score(X, y) > 0.1
 
 
 def test_focus_zero_moves_towards_the_overall_risk():

@@ -49,12 +49,25 @@ def test_left_out_equals_refits_without_the_row(weighted):
         assert path.left_out[0, i] == pytest.approx(y[i] - K[i, rest] @ coef, abs=1e-9)
 
 
+@given(st.integers(1, 150), st.booleans(), st.data())
+def test_leverages_of_some_rows_are_those_of_all(n, weighted, data):
+    K, y, weights = random_node(n, weighted, n)
+    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), dtype=int)
+    penalties = np.logspace(-3, 0, 3)
+    whole = solve_path(reduce_node(np.tril(K), y, weights), penalties)
+    some = solve_path(reduce_node(np.tril(K), y, weights), penalties, rows)
+    np.testing.assert_allclose(some.unexplained, whole.unexplained[:, rows], rtol=1e-9)
+    np.testing.assert_allclose(some.left_out, whole.left_out[:, rows], rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(some.coef, whole.coef, rtol=1e-9, atol=1e-12)
+
+
 @given(st.integers(1, 40))
 def test_tridiagonalisation_is_orthogonal_and_exact(n):
     A = np.random.default_rng(n).normal(size=(n, n))
     A = A + A.T
-    basis = np.tril(A)
-    d, e = tridiagonalise(basis)
-    T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(n), atol=1e-12)
-    np.testing.assert_allclose(basis.T @ T @ basis, A, atol=1e-11)
+    matrix = tridiagonalise(np.tril(A))
+    T = np.diag(matrix.diagonal) + np.diag(matrix.off, 1) + np.diag(matrix.off, -1)
+    Q = matrix.rotate(np.eye(n), transpose=False).T
+    np.testing.assert_allclose(Q @ Q.T, np.eye(n), atol=1e-12)
+    np.testing.assert_allclose(Q @ T @ Q.T, A, atol=1e-11)
+    np.testing.assert_allclose(matrix.rotate(np.eye(n), transpose=True), Q, atol=1e-12)

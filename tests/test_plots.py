@@ -1,12 +1,13 @@
 import matplotlib
 import numpy as np
+import pytest
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.plots import plot_node_estimates, plot_response
+from skewridge.plots import plot_node_estimates, plot_response, plot_tuning
 
 
 def test_node_estimates_are_the_models_own():
@@ -37,3 +38,32 @@ def test_infinite_outer_edges_are_drawn_at_the_data():
     _, ax = plt.subplots()
     plot_response(y, np.array([-np.inf, 1.0, 2.0, np.inf]), ax)
     assert [bar.get_width() for bar in ax.patches] == [1, 2, 1]
+
+
+def test_tuning_lines_are_the_criterion():
+    X, y = make_peaks(200, 2, random_state=0)
+    tuning = DacKernelRidge(n_nodes=12, random_state=0).fit(X, y).tuning_
+    _, ax = plt.subplots()
+    plot_tuning(tuning, ax)
+    lines = ax.get_lines()
+    assert len(lines) == len(tuning.bandwidths) + 1
+    for line, values in zip(lines[:-1], tuning.values, strict=True):
+        assert np.array_equal(line.get_ydata(), values)
+        assert np.array_equal(line.get_xdata(), tuning.penalties)
+    assert lines[-1].get_xdata()[0] == tuning.penalty
+
+
+def test_tuning_of_a_bandwidth_alone_is_drawn_along_it():
+    X, y = make_peaks(200, 2, random_state=0)
+    tuning = DacKernelRidge(n_nodes=2, penalty=1e-3, random_state=0).fit(X, y).tuning_
+    _, ax = plt.subplots()
+    plot_tuning(tuning, ax)
+    assert np.array_equal(ax.get_lines()[0].get_xdata(), tuning.bandwidths)
+    assert np.array_equal(ax.get_lines()[0].get_ydata(), tuning.values[:, 0])
+
+
+def test_nothing_tuned_is_nothing_to_draw():
+    X, y = make_peaks(50, 2, random_state=0)
+    model = DacKernelRidge(n_nodes=2, bandwidth=0.2, penalty=1e-3).fit(X, y)
+    with pytest.raises(ValueError, match="bandwidth and penalty were both given"):
+        plot_tuning(model.tuning_, plt.subplots()[1])

@@ -17,10 +17,10 @@ from .checks import (
     check_same_order,
 )
 from .engine import Job
-from .kernels import BANDWIDTH_FREE, MAX_DEGREE, check_kernel_name, make_kernel
-from .penalties import median_bandwidth, penalty_rule
+from .kernels import BANDWIDTH_FREE, MAX_DEGREE, check_kernel_name
 from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_estimates, partition_rows, spread
 from .planning import PartitionSettings
+from .tuning import CRITERIA, Data, Request, tune
 from .variance import conditional_std
 
 
@@ -49,15 +49,17 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
     kernel : str, default="gaussian"
         "gaussian" ("rbf"), "matern12", "matern32", "matern52", "laplacian", "polynomial" ("poly"), "sobolev".
     bandwidth : float, "median" or "auto", default="auto"
-        b in ``exp(-||x - z||^2 / b^2)`` and its kin; the median distance between rows otherwise. polynomial
-        and sobolev take none.
+        b in ``exp(-||x - z||^2 / b^2)`` and its kin. "median" is the median distance between rows; "auto"
+        searches around it by the criterion of ``penalty``. polynomial and sobolev take none.
     degree : int, default=3
         Of the polynomial kernel.
-    penalty : float, "rule" or "auto", default="auto"
-        lambda; scikit-learn's alpha is n times it. "rule" is the rate-optimal order in the total number of
-        rows, by kernel; "auto" is "rule".
-    scoring : {"mse"}, default="mse"
-        What automatic choices aim at.
+    penalty : float or str, default="auto"
+        lambda; scikit-learn's alpha is n times it. Chosen by "loo", the exact leave-one-out error of the
+        average; "dgcv", its distributed generalised cross-validation; "cv", 5 response-stratified folds;
+        "gcv" or "cp", every node for itself; or "rule", the rate-optimal order in the total number of rows.
+        "auto" is "loo".
+    scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
+        What choices aim at; a callable takes y and returns how much every row's squared error counts.
     local_solver : {"exact"}, default="exact"
         How a node is solved.
     fit_intercept : bool, default=True
@@ -83,9 +85,9 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
     n_nodes_, n_oversampled_, n_distinct_ : int
         k; rows after oversampling (N*); sum of the node sizes (N~).
     bandwidth_ : float or None
-    penalty_ : float
-    tuning_ : dict
-        How bandwidth and penalty were chosen.
+    penalty_ : float, or (k,) array with "gcv" and "cp"
+    tuning_ : Tuning
+        How they were chosen: ``bandwidths``, ``penalties``, ``values``, the choice, ``at_edge``, ``cost``.
     dual_coef_ : (N,) array
         The average as one expansion: the mean over nodes of each row's coefficient.
     X_fit_ : (N, d) array
@@ -165,15 +167,14 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job)
-        kernel = self._make_kernel(X, seed)
-        penalty = self._choose_penalty(X)
-        k = len(partition.allocation)
-        problem = Problem(X, y - intercept, partition, kernel, np.full(k, penalty))
+        data = Data(X, y - intercept, y, partition, self._settings, seed)
+        kernel, penalties, tuning = tune(self._request, data, self._job)
+        problem = Problem(X, data.y, partition, kernel, penalties)
         fits = fit_nodes(problem, self._job)
         fits = list(fits) if self.keep_nodes else fits
-        coef = collapse(fits, len(y), k)
+        coef = collapse(fits, len(y), len(penalties))
 
-        return self._remember(checked, problem, penalty, intercept, coef, fits)
+        return self._remember(checked, problem, tuning, intercept, coef, fits)
 
     def predict(self, X, return_std=False):
         """Return the average of the nodes' estimates.
@@ -221,6 +222,10 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
     def _settings(self):
         return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
+    @property
+    def _request(self):
+        return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
+
     def _check_parameters(self):
         self._settings.check()
         name = check_kernel_name(self.kernel)
@@ -234,12 +239,12 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         else:
             check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
         if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ["auto", "rule"], later=["cv", "gcv", "cp", "dgcv", "loo"])
+            check_choice("penalty", self.penalty, ["auto", "rule", *CRITERIA])
         else:
-            check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
+            check_real("penalty", self.penalty, 0, open_low=True, also=", or the name of a way to choose it")
         check_choice("slice_on", self.slice_on, ["response"], later=["pilot"])
-        check_choice("scoring", self.scoring, ["mse"], later=["balanced_mse", "sera"])
         check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
+        self._request.check()
         self._check_running()
 
     def _check_running(self):
@@ -260,18 +265,7 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         check_magnitude("y", y)
         return checked, X.copy(), np.array(y, dtype=np.float64)
 
-    def _make_kernel(self, X, seed):
-        name, bandwidth = check_kernel_name(self.kernel), self.bandwidth
-        if name not in BANDWIDTH_FREE and isinstance(bandwidth, str):
-            bandwidth = median_bandwidth(X, name, seed)
-        return make_kernel(name, X, bandwidth, self.degree)
-
-    def _choose_penalty(self, X):
-        if isinstance(self.penalty, str):
-            return penalty_rule(check_kernel_name(self.kernel), *X.shape)
-        return float(self.penalty)
-
-    def _remember(self, checked, problem, penalty, intercept, coef, fits):
+    def _remember(self, checked, problem, tuning, intercept, coef, fits):
         for name in ("n_features_in_", "feature_names_in_", "nodes_"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
@@ -280,12 +274,9 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         self.n_nodes_ = len(partition.allocation)
         self.n_oversampled_ = partition.slices.n_oversampled
         self.n_distinct_ = len(partition.allocation.rows)
-        self.bandwidth_, self.penalty_ = problem.kernel.bandwidth, penalty
-        chosen = "median" if isinstance(self.bandwidth, str) else "given"
-        self.tuning_ = {
-            "bandwidth": None if self.bandwidth_ is None else chosen,
-            "penalty": "rule" if isinstance(self.penalty, str) else "given",
-        }
+        self.bandwidth_, self.penalty_, self.tuning_ = tuning.bandwidth, tuning.penalty, tuning
+        if self._request.is_local:
+            self.penalty_ = problem.penalties
         self.dual_coef_, self.X_fit_, self.intercept_ = coef, problem.X, intercept
         self._problem, self._centred = problem, self.fit_intercept
         if self.keep_nodes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -52,15 +53,36 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     return total
 
 
-def tridiagonalise(a: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (d, e) of T with a = Q T Q', and overwrite a with Q' (row m of a is column m of Q)."""
-    n = _order(a)
+@dataclass(frozen=True)
+class Tridiagonal:
+    """a = Q T Q': T by its diagonal and off-diagonal, Q as LAPACK's reflectors, never formed."""
+
+    diagonal: FloatArray
+    off: FloatArray
+    reflectors: FloatArray
+    scales: FloatArray
+
+    def rotate(self, rows: FloatArray, transpose: bool) -> FloatArray:
+        """Overwrite every row v of a C-ordered matrix with Q v, or with Q' v."""
+        n, info = len(self.diagonal), ctypes.c_int()
+        work = np.empty(64 * max(1, len(rows)))
+        size, way = _int(n), b"T" if transpose else b"N"
+        _routine("dormtr", 13)(
+            *(b"L", b"U", way, size, _int(len(rows)), _data(self.reflectors), size, _data(self.scales)),
+            *(_data(rows), size, _data(work), _int(work.size), ctypes.byref(info)),
+        )
+        return rows
+
+
+def tridiagonalise(a: FloatArray) -> Tridiagonal:
+    """Reduce a symmetric matrix; overwrites it with the reflectors."""
+    n, info = _order(a), ctypes.c_int()
     d, e, tau, work = np.empty(n), np.empty(max(1, n - 1)), np.empty(max(1, n - 1)), np.empty(64 * n)
-    info = ctypes.c_int()
-    size, room, done = _int(n), _int(work.size), ctypes.byref(info)
-    _routine("dsytrd", 10)(b"U", size, _data(a), size, _data(d), _data(e), _data(tau), _data(work), room, done)
-    _routine("dorgtr", 8)(b"U", size, _data(a), size, _data(tau), _data(work), room, done)
-    return d, e[: n - 1]
+    _routine("dsytrd", 10)(
+        *(b"U", _int(n), _data(a), _int(n), _data(d), _data(e), _data(tau)),
+        *(_data(work), _int(work.size), ctypes.byref(info)),
+    )
+    return Tridiagonal(d, e[: n - 1], a, tau)
 
 
 def _order(a: FloatArray) -> int:

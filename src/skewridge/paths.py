@@ -1,8 +1,8 @@
 """A node's ridge regression for every penalty at once.
 
 The seam: :func:`reduce_node` does the O(n^3) work that no penalty changes, W^1/2 K W^1/2 = Q T Q' with T tridiagonal;
-:func:`solve_path` then costs O(n^2) a penalty for coefficients, residuals and leverages together. Reducing to a
-tridiagonal costs half of an eigendecomposition and serves a path of penalties as well.
+:func:`solve_path` then costs O(n^2) a penalty. Reducing to a tridiagonal costs a third of an eigendecomposition and
+serves a path of penalties as well; leverages cost O(n^2) more for every row whose leverage is asked for.
 """
 
 from __future__ import annotations
@@ -11,17 +11,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .lapack import tridiagonalise
-from .slices import FloatArray
+from .lapack import Tridiagonal, tridiagonalise
+from .slices import FloatArray, IntArray
+
+LEVERAGES_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What no penalty changes about a node: T's diagonals, Q', z = Q' W^1/2 y and the weights (None: all 1)."""
+    """What no penalty changes about a node.
 
-    diagonal: FloatArray
-    off: FloatArray
-    basis: FloatArray
+    Attributes
+    ----------
+    matrix : W^1/2 K W^1/2 = Q T Q'
+    z : (n,) array, Q' W^1/2 y
+    weights : (n,) array, or None where all are 1
+    """
+
+    matrix: Tridiagonal
     z: FloatArray
     weights: FloatArray | None
 
@@ -35,50 +42,73 @@ class Path:
     penalties : (P,) array
     coef : (P, n) array
     residual : (P, n) array, y - f on the node's own rows
-    unexplained : (P, n) array, 1 - A_ii, A the hat matrix
+    unexplained : (P, m) array, 1 - A_ii of the rows asked for, A the hat matrix
+    rows : (m,) array
     """
 
     penalties: FloatArray
     coef: FloatArray
     residual: FloatArray
     unexplained: FloatArray
+    rows: IntArray
 
     @property
     def trace(self) -> FloatArray:
-        """tr A, the degrees of freedom, (P,)."""
-        return self.unexplained.shape[1] - self.unexplained.sum(axis=1)
+        """tr A, the degrees of freedom, (P,); all leverages must have been asked for."""
+        return self.coef.shape[1] - self.unexplained.sum(axis=1)
 
     @property
     def left_out(self) -> FloatArray:
-        """y_i minus the node's estimate without row i, r_i / (1 - A_ii), (P, n)."""
-        return self.residual / self.unexplained
+        """y_i minus the node's estimate without row i, r_i / (1 - A_ii), for the rows asked for, (P, m)."""
+        return self.residual[:, self.rows] / self.unexplained
 
 
 def reduce_node(gram: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Reduction:
-    """Reduce a node's gram, of which the lower triangle is read; overwrites it."""
+    """Reduce a node's gram, of which the lower triangle is read and which is overwritten."""
     root = None if weights is None else np.sqrt(weights)
     if root is not None:
-        gram *= root
-        gram *= root[:, None]
-    diagonal, off = tridiagonalise(gram)
-    return Reduction(diagonal, off, gram, gram @ (y if root is None else root * y), weights)
+        with np.errstate(all="ignore"):  # the upper triangle may hold anything
+            gram *= root
+            gram *= root[:, None]
+    matrix = tridiagonalise(gram)
+    z = matrix.rotate(np.array([y if root is None else root * y]), transpose=True)[0]
+    return Reduction(matrix, z, weights)
 
 
-def solve_path(node: Reduction, penalties: FloatArray) -> Path:
-    """Solve a reduced node for every penalty.
+def solve_path(node: Reduction, penalties: FloatArray, rows: IntArray | None = None) -> Path:
+    """Solve a reduced node for every penalty, with the leverages of some rows (None: of all).
 
     With c = penalty sum w: coef = W^1/2 Q (T + c)^-1 z, residual = c W^-1 coef, 1 - A_ii = c [Q (T + c)^-1 Q']_ii.
     """
-    from .tridiagonal import solve_shifted  # compiled on first use
+    from .tridiagonal import factorise_shifted, solve_shifted  # compiled on first use
 
-    n, weights = len(node.diagonal), node.weights
+    T, weights, n = node.matrix, node.weights, len(node.z)
+    rows = np.arange(n) if rows is None else rows
     ridge = penalties * (n if weights is None else weights.sum())
-    solutions, inverse = np.empty((len(ridge), n)), np.empty((len(ridge), n))
-    solve_shifted(node.diagonal, node.off, ridge, node.basis, node.z, solutions, inverse)
-    coef = solutions @ node.basis
+    pivots, below = np.empty((len(ridge), n)), np.zeros((len(ridge), n))
+    factorise_shifted(T.diagonal, T.off, ridge, pivots, below)
+    coef = np.empty((len(ridge), n))
+    solve_shifted(pivots, below, node.z, coef)
+    T.rotate(coef, transpose=False)
     if weights is not None:
         coef *= np.sqrt(weights)
     residual = coef * ridge[:, None]
     if weights is not None:
         residual /= weights
-    return Path(penalties, coef, residual, inverse * ridge[:, None])
+    return Path(penalties, coef, residual, _leverages(T, pivots, below, rows) * ridge[:, None], rows)
+
+
+def _leverages(T: Tridiagonal, pivots: FloatArray, below: FloatArray, rows: IntArray) -> FloatArray:
+    """[Q (T + c)^-1 Q']_ii for some rows i, (P, m), a few columns of Q' at a time."""
+    from .tridiagonal import inverse_diagonals
+
+    out = np.empty((len(pivots), len(rows)))
+    for start in range(0, len(rows), LEVERAGES_AT_ONCE):
+        block = rows[start : start + LEVERAGES_AT_ONCE]
+        units = np.zeros((len(block), pivots.shape[1]))
+        units[np.arange(len(block)), block] = 1.0
+        basis = np.ascontiguousarray(T.rotate(units, transpose=True).T)
+        part = np.empty((len(pivots), len(block)))
+        inverse_diagonals(pivots, below, basis, part)
+        out[:, start : start + len(block)] = part
+    return out

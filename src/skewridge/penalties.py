@@ -42,7 +42,7 @@ def median_bandwidth(X: FloatArray, kernel: str, seed: int) -> float:
     rows = np.flatnonzero(shuffle(np.arange(len(X)), len(X), seed, stream=0) < MEDIAN_ROWS)
     unit = float(np.abs(X[rows]).max(initial=0.0)) or 1.0  # squares of tiny features must not vanish
     distances = pdist(X[rows] / unit, "cityblock" if kernel == "laplacian" else "euclidean")
-    positive = distances[distances > 0]
-    if positive.size == 0:
+    if distances.size == 0 or distances.max() == 0:
         return 1.0
-    return float(np.median(distances) or positive.mean()) * unit
+    mean = float(distances.sum() / np.count_nonzero(distances))
+    return (float(np.median(distances, overwrite_input=True)) or mean) * unit

@@ -45,3 +45,36 @@ def plot_response(y: FloatArray, edges: FloatArray, ax: Any) -> Any:
     ax.hist(y, bins=np.unique(finite), orientation="horizontal", color=GRAY)
     ax.set(title="response", xlabel="rows (log scale)", ylabel="y", xscale="log")
     return ax
+
+
+def plot_tuning(tuning: Any, ax: Any) -> Any:
+    """Draw the criterion along the penalties, one line a bandwidth, the chosen one in red with its margin.
+
+    Parameters
+    ----------
+    tuning : Tuning, ``model.tuning_`` of a model that chose a bandwidth or a penalty
+    ax : matplotlib axes
+
+    Returns
+    -------
+    ax
+    """
+    if tuning.values.size == 0:
+        raise ValueError("There is no tuning to draw: bandwidth and penalty were both given.")
+    if len(tuning.penalties) == 1:
+        ax.plot(tuning.bandwidths, tuning.values[:, 0], "o-", color=BLUE)
+        ax.axvline(tuning.bandwidth, color=RED, linestyle="--")
+        ax.set(xscale="log", xlabel="bandwidth", ylabel=f"{tuning.criterion} ({tuning.scoring})")
+        return ax
+    for bandwidth, values, margins in zip(tuning.bandwidths, tuning.values, tuning.margins, strict=True):
+        chosen = tuning.bandwidth is None or bandwidth == tuning.bandwidth
+        label = "no bandwidth" if tuning.bandwidth is None else f"{bandwidth:.3g}"
+        ax.plot(tuning.penalties, values, color=RED if chosen else BLUE, alpha=1.0 if chosen else 0.4, label=label)
+        if chosen:
+            ax.fill_between(tuning.penalties, values, values + margins, color=RED, alpha=0.2)
+    ax.axvline(tuning.penalty, color=RED, linestyle="--")
+    low, high = float(tuning.values.min()), float(tuning.values[:, -1].max())
+    ax.set(xscale="log", yscale="log", xlabel="penalty", ylabel=f"{tuning.criterion} ({tuning.scoring})")
+    ax.set_ylim(max(low, high * 1e-3) * 0.9, high * 1.3)
+    ax.legend(title="bandwidth", fontsize="small")
+    return ax

@@ -30,25 +30,33 @@ def _solve(pivots, below, z, x):
         x[m] -= below[m] * x[m + 1]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def solve_shifted(diagonal, off, shifts, basis, z, solutions, inverse_diagonals):
-    """For every shift c: (T + c I)^-1 z, and diag(Q (T + c I)^-1 Q') with basis = Q'.
-
-    All shifts go through the rows of the basis together, so that it is read once.
-    """
-    n, n_shifts = diagonal.size, shifts.size
-    pivots, below = np.empty((n_shifts, n)), np.zeros((n_shifts, n))
-    for p in range(n_shifts):
+@njit(nogil=True, cache=True)
+def factorise_shifted(diagonal, off, shifts, pivots, below):
+    """L and D of T + c I for every shift c."""
+    for p in range(shifts.size):
         _factorise(diagonal, off, shifts[p], pivots[p], below[p])
+
+
+@njit(nogil=True, cache=True)
+def solve_shifted(pivots, below, z, solutions):
+    """(T + c I)^-1 z for every shift."""
+    for p in range(pivots.shape[0]):
         _solve(pivots[p], below[p], z, solutions[p])
-    forward = np.zeros((n_shifts, n))
-    inverse_diagonals[:] = 0.0
-    for m in range(n):
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def inverse_diagonals(pivots, below, basis, out):
+    """diag(B' (T + c I)^-1 B) for every shift and the columns of B, (n, m); every row of B is read once."""
+    n_shifts, n = pivots.shape
+    m = basis.shape[1]
+    forward = np.zeros((n_shifts, m))
+    out[:] = 0.0
+    for r in range(n):
         for p in range(n_shifts):
-            factor = below[p, m - 1] if m > 0 else 0.0
-            scale = 1.0 / pivots[p, m]
-            row, total = forward[p], inverse_diagonals[p]
-            for i in range(n):
-                t = basis[m, i] - factor * row[i]
+            factor = below[p, r - 1] if r > 0 else 0.0
+            scale = 1.0 / pivots[p, r]
+            row, total = forward[p], out[p]
+            for i in range(m):
+                t = basis[r, i] - factor * row[i]
                 row[i] = t
                 total[i] += t * t * scale

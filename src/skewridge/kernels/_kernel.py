@@ -92,12 +92,20 @@ class Kernel:
 
     def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
         """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
-        ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
-        factor = ratio if self.name == "laplacian" else ratio * ratio
+        self._rescale("rescaled", similarities, bandwidth, out)
+        return out
+
+    def rescaled_lower(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
+        """The same for the lower triangle of a square matrix."""
+        self._rescale("rescaled_lower", similarities, bandwidth, out)
+        return out
+
+    def _rescale(self, loop: str, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> None:
         from . import _loops
 
-        _loops.rescaled(KERNELS.index(self.name), self.degree, similarities, factor, out)
-        return out
+        ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
+        factor = ratio if self.name == "laplacian" else ratio * ratio
+        getattr(_loops, loop)(KERNELS.index(self.name), self.degree, similarities, factor, out)
 
     def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
         """k(X, Z) @ coef, (n,), holding one tile of k(X, Z) at a time."""

@@ -182,6 +182,15 @@ def rescaled(code, degree, similarities, factor, out):
 
 
 @njit(nogil=True, cache=True)
+def rescaled_lower(code, degree, similarities, factor, out):
+    """The same for the lower triangle."""
+    for i in range(out.shape[0]):
+        for j in range(i + 1):
+            out[i, j] = similarities[i, j] * factor
+        _profile(code, degree, out[i], i + 1)
+
+
+@njit(nogil=True, cache=True)
 def matvec(code, degree, left, right, coef, out):
     """k(X, Z) @ coef, one tile of kernel values at a time."""
     n, m = left.shape[0], right.shape[1]

@@ -1,0 +1,189 @@
+"""Trials: a few nodes solved along a path of penalties for several bandwidths, and judged at a sample of rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from .criteria import cp, error_products, gcv
+from .engine import Job, run
+from .kernels import Kernel
+from .local import Workspace
+from .paths import Path, reduce_node, solve_path
+from .shuffle import shuffle
+from .slices import FloatArray, IntArray, slice_response
+
+BLOCK_ROWS = 256
+
+Node = tuple[IntArray, FloatArray | None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """k nodes, of which some are solved, and the rows at which they are judged.
+
+    ``left_out``: a row that a node holds is judged by the node's estimate without it; otherwise by the node's own fit.
+    """
+
+    nodes: list[Node]
+    n_nodes: int
+    rows: IntArray
+    row_weights: FloatArray
+    left_out: bool
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One node at one bandwidth, along P penalties.
+
+    Attributes
+    ----------
+    rows : (n,) array, the node's rows
+    coef : (P, n) array
+    judged : (h,) array, places among the judged rows of those that the node holds; empty unless they are left out
+    left_out : (P, h) array, y minus the node's estimate without the row
+    trace, gcv, cp : (P,) arrays; empty where rows are left out, which needs few leverages
+    """
+
+    rows: IntArray
+    coef: FloatArray
+    judged: IntArray
+    left_out: FloatArray
+    trace: FloatArray
+    gcv: FloatArray
+    cp: FloatArray
+
+
+def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
+    """Return a sample of about ``size`` rows and how many rows each stands for.
+
+    Slice j of n_j rows gives a number of rows proportional to sqrt(n_j), all of them at most: errors are large and
+    rows few where the response is rare.
+    """
+    if len(y) <= size:
+        return np.arange(len(y)), np.ones(len(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        slices = slice_response(y, "scott")
+    counts = slices.counts[slices.occupied]
+    taken = _shared_out(counts, size)
+    members = [rows for rows in slices.rows_by_slice() if len(rows)]
+    picked = [
+        rows[np.argsort(shuffle(np.arange(len(rows)), len(rows), seed, 1_000_000 + j))[:number]]
+        for j, (rows, number) in enumerate(zip(members, taken, strict=True))
+    ]
+    rows = np.concatenate(picked)
+    weights = np.repeat(counts / taken, taken)
+    order = np.argsort(rows)
+    return rows[order], weights[order]
+
+
+def try_nodes(
+    trial: Trial,
+    which: range,
+    X: FloatArray,
+    y: FloatArray,
+    base: Kernel,
+    bandwidths: list[float | None],
+    penalties: FloatArray,
+    job: Job,
+) -> list[list[Tried]]:
+    """Solve some of a trial's nodes for every bandwidth and penalty; ``[i][j]`` is bandwidth i, node j.
+
+    Distances are computed once a node and serve every bandwidth; a thread holds one node's distances and gram.
+    """
+    spaces = Workspace(), Workspace()
+
+    def one(j: int) -> list[Tried]:
+        rows, weights = trial.nodes[j]
+        held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
+        distances = base.similarity_lower(X[rows], spaces[0].square(len(rows)))
+        tried = []
+        for bandwidth in bandwidths:
+            gram = base.rescaled_lower(distances, bandwidth, spaces[1].square(len(rows)))
+            path = solve_path(reduce_node(gram, y[rows], weights), penalties, held)
+            tried.append(_tried(rows, path, judged, weights, trial.left_out))
+        return tried
+
+    return [list(nodes) for nodes in zip(*run(one, which, job, "tuning"), strict=True)]
+
+
+def judge(
+    trial: Trial,
+    tried: list[list[Tried]],
+    X: FloatArray,
+    y: FloatArray,
+    base: Kernel,
+    bandwidths: list[float | None],
+    row_weights: FloatArray,
+    job: Job,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the nodes' error products, (B, P, q, q), and mean errors, (B, P), over the judged rows.
+
+    ``row_weights`` are summed to 1. Rows go by in blocks, so that no more than a block of errors is held.
+    """
+    weights = row_weights / row_weights.sum()
+    rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
+
+    def block(start: int) -> tuple[FloatArray, FloatArray]:
+        places = np.arange(start, min(start + BLOCK_ROWS, len(trial.rows)))
+        errors = _errors(trial.rows[places], places, tried, rights, X, y, base, bandwidths)
+        return error_products(errors, weights[places]), errors.mean(axis=0) @ weights[places]
+
+    parts = list(run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"))
+    return np.sum([p for p, _ in parts], axis=0), np.sum([m for _, m in parts], axis=0)
+
+
+def _tried(rows: IntArray, path: Path, judged: IntArray, weights: FloatArray | None, left_out: bool) -> Tried:
+    none = np.empty(0)
+    if left_out:
+        return Tried(rows, path.coef, judged, path.left_out, none, none, none)
+    empty = np.empty((len(path.penalties), 0))
+    return Tried(rows, path.coef, judged, empty, path.trace, gcv(path, weights), cp(path, weights))
+
+
+def _held(rows: IntArray, judged: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the places in a node of the judged rows that it holds, and their places among the judged."""
+    place = np.minimum(np.searchsorted(rows, judged), len(rows) - 1)
+    which = np.flatnonzero(rows[place] == judged)
+    return place[which], which
+
+
+def _errors(
+    rows: IntArray,
+    places: IntArray,
+    tried: list[list[Tried]],
+    rights: list[FloatArray],
+    X: FloatArray,
+    y: FloatArray,
+    base: Kernel,
+    bandwidths: list[float | None],
+) -> FloatArray:
+    """y - f at a block of judged rows, (q, B, P, rows)."""
+    n_penalties = len(tried[0][0].coef)
+    errors = np.empty((len(rights), len(bandwidths), n_penalties, len(rows)))
+    for j, right in enumerate(rights):
+        distances = base.similarity(X[rows], right)
+        values = np.empty_like(distances)
+        for i, bandwidth in enumerate(bandwidths):
+            node = tried[i][j]
+            base.rescaled(distances, bandwidth, values)
+            errors[j, i] = y[rows] - node.coef @ values.T
+            here = (node.judged >= places[0]) & (node.judged <= places[-1])
+            errors[j, i][:, node.judged[here] - places[0]] = node.left_out[:, here]
+    return errors
+
+
+def _shared_out(counts: IntArray, size: int) -> IntArray:
+    """Numbers of rows proportional to sqrt(counts), at least 1 and at most counts, about size in all."""
+
+    def taken(rate: float) -> IntArray:
+        return np.clip((rate * np.sqrt(counts)).astype(np.int64), 1, counts)
+
+    low, high = 0.0, float(np.sqrt(counts.max())) + 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if taken(middle).sum() <= size else (low, middle)
+    return taken(low)
