@@ -36,17 +36,17 @@ def node_coefficients(gram, y, penalties):
     return solve_path(reduce_node(gram, y), penalties, rows=np.empty(0, dtype=int)).coef
 
 
-def risk_surface(X, y, X_test, truth, allocation, bandwidths):
+def risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties=PENALTIES):
     """Error against the truth at every bandwidth and penalty, (B, P)."""
     center = y.mean()
     base = Kernel("gaussian", bandwidth=bandwidths[0])
-    coef = np.zeros((len(bandwidths), len(PENALTIES), len(y)))
+    coef = np.zeros((len(bandwidths), len(penalties), len(y)))
     for rows in allocation:
         distances = base.similarity_lower(X[rows], np.zeros((len(rows), len(rows))))
         for i, bandwidth in enumerate(bandwidths):
             gram = base.rescaled_lower(distances, bandwidth, np.empty_like(distances))
-            coef[i][:, rows] += node_coefficients(gram, y[rows] - center, PENALTIES) / len(allocation)
-    risk = np.empty((len(bandwidths), len(PENALTIES)))
+            coef[i][:, rows] += node_coefficients(gram, y[rows] - center, penalties) / len(allocation)
+    risk = np.empty((len(bandwidths), len(penalties)))
     for i, bandwidth in enumerate(bandwidths):
         values = Kernel("gaussian", bandwidth=bandwidth).cross(X_test, X)
         risk[i] = np.mean((coef[i] @ values.T + center - truth) ** 2, axis=1)
