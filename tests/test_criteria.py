@@ -50,7 +50,7 @@ def tried(X, y, partition, left_out, which=range(K), row_weights=None):
     trial = Trial(nodes, K, np.arange(N), np.ones(N), left_out)
     base = Kernel("gaussian", bandwidth=1.0)
     nodes = try_nodes(trial, which, X, y, base, BANDWIDTHS, PENALTIES, Job())
-    weights = np.ones(N) if row_weights is None else row_weights
+    weights = np.full(N, 1 / N) if row_weights is None else row_weights / row_weights.sum()
     return nodes, judge(trial, nodes, X, y, base, BANDWIDTHS, weights, Job())[0]
 
 
@@ -194,8 +194,10 @@ def test_all_nodes_leave_no_doubt():
 def test_mean_of_risks_has_the_mean_and_the_independent_error():
     rng = np.random.default_rng(0)
     parts = [pair_risk(rng.normal(size=(4, 2, 10)), np.full(10, 0.1), 9) for _ in range(3)]
-    whole = mean_risk(parts)
-    np.testing.assert_allclose(whole.risk, np.mean([p.risk for p in parts], axis=0))
-    expected = np.sqrt(sum(p.error**2 for p in parts)) / 3
+    shares = np.array([0.5, 0.3, 0.2])
+    whole = mean_risk(parts, shares)
+    np.testing.assert_allclose(whole.risk, sum(s * p.risk for s, p in zip(shares, parts, strict=True)))
+    expected = np.sqrt(sum((s * p.error) ** 2 for s, p in zip(shares, parts, strict=True)))
     np.testing.assert_allclose(whole.error, expected, rtol=1e-9)
+    assert mean_risk(parts[:1], np.ones(1)).error.tolist() == parts[0].error.tolist()
     assert jackknife_error(np.ones((2, 1))).tolist() == [0.0, 0.0]

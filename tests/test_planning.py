@@ -94,6 +94,13 @@ def test_refusal_of_large_data_on_few_nodes_steps_through_no_long_chain(monkeypa
     assert all(n <= 1e8 for n in steps)
 
 
+def test_choosing_counts_a_second_matrix_a_worker(y):
+    settings = PartitionSettings(n_nodes=5)
+    one, two = (plan_fit(y, settings, 2, None, n)[1].n_bytes for n in (1, 2))
+    size = make_plan(settings.cut(y), 5, 2).n_distinct / 5
+    assert two - one == pytest.approx(8 * size**2, rel=0.1)
+
+
 def test_the_machines_memory_is_the_limit_when_none_is_given(y, monkeypatch):
     assert plan_fit(y, PartitionSettings(n_nodes=50), 2)[1].n_bytes < machine_memory()
     monkeypatch.setattr(planning, "machine_memory", lambda: 1e6)

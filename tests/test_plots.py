@@ -65,5 +65,12 @@ def test_tuning_of_a_bandwidth_alone_is_drawn_along_it():
 def test_nothing_tuned_is_nothing_to_draw():
     X, y = make_peaks(50, 2, random_state=0)
     model = DacKernelRidge(n_nodes=2, bandwidth=0.2, penalty=1e-3).fit(X, y)
-    with pytest.raises(ValueError, match="bandwidth and penalty were both given"):
+    with pytest.raises(ValueError, match="nothing was searched"):
         plot_tuning(model.tuning_, plt.subplots()[1])
+
+
+def test_the_cost_of_aiming_elsewhere_is_shown():
+    X, y = make_peaks(200, 2, random_state=0)
+    tuning = DacKernelRidge(n_nodes=3, scoring="balanced_mse", random_state=0).fit(X, y).tuning_
+    ax = plot_tuning(tuning, plt.subplots()[1])
+    assert f"costs {tuning.cost['ratio']:.2f} times the least MSE" in ax.get_title()

@@ -3,16 +3,19 @@ import warnings
 import numpy as np
 import pytest
 
-from skewridge import DacKernelRidge, ResponseStratifiedKFold
+from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.engine import Job
 from skewridge.kernels import KERNELS
 from skewridge.metrics import relevance
 from skewridge.penalties import median_bandwidth, penalty_rule
 from skewridge.planning import PartitionSettings
+from skewridge.search import CRITERIA, Data, _lowest, _trials
 from skewridge.slices import slice_response
 from skewridge.trials import judged_rows
-from skewridge.tuning import CRITERIA, Data, Request, _fold_trial, _lowest, row_scores
+from skewridge.tuning import Request, row_scores
+
+from . import naive
 
 X, Y = make_peaks(300, 2, random_state=0)
 
@@ -90,8 +93,66 @@ def test_every_kernel_is_tuned(kernel):
     model = fitted(kernel=kernel)
     free = kernel in ("polynomial", "sobolev")
     assert (model.bandwidth_ is None) == free
-    assert len(model.tuning_.bandwidths) == (1 if free else len(np.unique(model.tuning_.bandwidths)))
+    assert len(model.tuning_.bandwidths) == 1 if free else len(model.tuning_.bandwidths) > 3
     assert model.score(X, Y) > 0.1
+
+
+def naive_loo(model, bandwidth, penalty, rows):
+    """Leave-one-out errors of the average by refits."""
+    y, errors = Y - Y.mean(), []
+    for i in rows:
+        total = 0.0
+        for node in model.allocation_:
+            rest = node[node != i]
+            K = naive.gram("gaussian", X[rest], X[rest], bandwidth=bandwidth)
+            coef = np.linalg.solve(K + penalty * len(node) * np.eye(len(rest)), y[rest])
+            total += naive.gram("gaussian", X[[i]], X[rest], bandwidth=bandwidth)[0] @ coef
+        errors.append(y[i] - total / len(model.allocation_))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("slices", [1, 5])
+def test_what_tuning_tells_is_the_criterion_itself(slices, monkeypatch):
+    """From the estimator down: all nodes tried, few rows judged, against refits and against predictions."""
+    judged = np.arange(0, 300, 30)
+    monkeypatch.setattr("skewridge.search.judged_rows", lambda y, size, seed: (judged, np.ones(10)))
+    model = fitted(n_nodes=3, slices=slices, bandwidth=0.2)
+    for p in (8, 12):
+        errors = naive_loo(model, 0.2, model.tuning_.penalties[p], judged)
+        assert model.tuning_.values[0, p] == pytest.approx(np.mean(errors**2), rel=1e-8)
+    aimed = fitted(n_nodes=3, slices=slices, bandwidth=0.2, scoring=lambda y: np.arange(300.0))
+    errors = naive_loo(aimed, 0.2, aimed.tuning_.penalties[9], judged)
+    assert aimed.tuning_.values[0, 9] == pytest.approx(np.average(errors**2, weights=judged), rel=1e-8)
+    column = int(np.argmin(aimed.tuning_.values[0]))
+    errors = naive_loo(aimed, 0.2, aimed.tuning_.penalties[column], judged)
+    assert aimed.tuning_.cost["mse"] == pytest.approx(np.mean(errors**2), rel=1e-8)
+    assert aimed.tuning_.cost["bias"] == pytest.approx(np.mean(errors), rel=1e-6)
+    own = fitted(n_nodes=3, slices=slices, bandwidth=0.2, penalty="dgcv")
+    given = fitted(n_nodes=3, slices=slices, bandwidth=0.2, penalty=float(own.tuning_.penalties[8]))
+    traces = []
+    for node in given.allocation_:
+        K = naive.gram("gaussian", X[node], X[node], bandwidth=0.2)
+        traces.append(np.trace(K @ np.linalg.inv(K + given.penalty_ * len(node) * np.eye(len(node)))))
+    mean_square = np.mean((Y - given.predict(X))[judged] ** 2)
+    assert own.tuning_.values[0, 8] == pytest.approx(mean_square / (1 - np.mean(traces) / 300) ** 2, rel=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["dgcv", "cv", "cp"])
+def test_tuned_fits_have_the_same_bits_for_any_number_of_threads(criterion):
+    coefs = {fitted(n_nodes=12, penalty=criterion, n_jobs=n).dual_coef_.tobytes() for n in (1, 2, 4)}
+    assert len(coefs) == 1
+
+
+def test_folds_count_by_their_rows_scores():
+    """Only three rows count: some folds hold none of them."""
+    model = fitted(penalty="cv", scoring=lambda y: (y > np.sort(y)[-4]).astype(float))
+    assert np.isfinite(model.tuning_.values).all()
+
+
+def test_a_scoring_that_no_judged_row_has_is_refused(monkeypatch):
+    monkeypatch.setattr("skewridge.search.judged_rows", lambda y, size, seed: (np.arange(10), np.ones(10)))
+    with pytest.raises(ValueError, match="scoring gives no weight to any of the rows"):
+        fitted(scoring=lambda y: (np.arange(300) > 200).astype(float))
 
 
 def test_a_choice_at_the_edge_is_told():
@@ -128,9 +189,10 @@ def test_row_scores_are_the_metrics_weights():
         ({"scoring": "mae"}, "scoring must be one of 'mse', 'balanced_mse', 'sera'; got 'mae'"),
         ({"scoring": "sera", "penalty": 1.0, "bandwidth": 1.0}, "scoring='sera' has nothing to choose"),
         ({"scoring": "sera", "penalty": "rule", "bandwidth": "median"}, "scoring='sera' has nothing to choose"),
-        ({"scoring": "sera", "penalty": "gcv"}, "cannot aim at scoring='sera'. Use penalty 'loo', 'dgcv' or 'cv'"),
-        ({"scoring": lambda y: y[:3]}, "one finite, nonnegative weight a row"),
-        ({"scoring": lambda y: -np.ones_like(y)}, "one finite, nonnegative weight a row"),
+        ({"scoring": "sera", "penalty": "gcv"}, "cannot aim at scoring='sera'.*Use penalty 'loo' or 'cv'"),
+        ({"scoring": "sera", "penalty": "dgcv"}, "cannot aim at scoring='sera'"),
+        ({"scoring": lambda y: y[:3]}, r"got an array of shape \(3,\) for 300 rows"),
+        ({"scoring": lambda y: -np.ones_like(y)}, "got values from -1 to -1"),
         ({"scoring": lambda y: np.zeros_like(y)}, "one finite, nonnegative weight a row"),
         ({"penalty": "bic"}, "penalty must be one of 'auto', 'rule', 'loo', 'dgcv', 'cv', 'gcv', 'cp'; got 'bic'"),
     ],
@@ -140,19 +202,28 @@ def test_unsupported_combinations_are_refused(settings, message):
         fitted(**settings)
 
 
-def test_sera_without_extremes_is_refused_before_work():
+def test_a_metric_is_not_a_scoring():
+    from skewridge.metrics import sera
+
+    with pytest.raises(TypeError, match=r"takes y and returns one finite.*Metrics and scorers are not taken"):
+        fitted(scoring=sera)
+
+
+def test_sera_without_extremes_is_refused_before_work(monkeypatch):
+    monkeypatch.setattr("skewridge.estimators.partition_rows", None)
     with pytest.raises(ValueError, match="no y_ref lies beyond"):
         DacKernelRidge(scoring="sera").fit(X, np.linspace(0, 1, 300))
 
 
 def test_few_rows_and_constant_responses_fall_back_to_the_rule():
     few = DacKernelRidge().fit(X[:9], Y[:9])
-    assert few.tuning_.criterion == "given"
+    assert few.tuning_.criterion == "none"
     assert few.penalty_ == penalty_rule("gaussian", 9, 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        constant = DacKernelRidge(n_nodes=2).fit(X, np.full(300, 5.0))
-    assert np.array_equal(constant.predict(X), np.full(300, 5.0))
+        for settings in ({}, {"penalty": "gcv"}, {"scoring": np.abs}, {"scoring": "balanced_mse", "penalty": "cv"}):
+            constant = DacKernelRidge(n_nodes=2, **settings).fit(X, np.full(300, 5.0))
+            assert np.array_equal(constant.predict(X), np.full(300, 5.0))
 
 
 def test_judged_rows_stand_for_all_and_favour_rare_ones():
@@ -175,8 +246,12 @@ def test_folds_judge_rows_that_their_nodes_do_not_hold():
     from skewridge.pipeline import partition_rows
 
     settings = PartitionSettings(4, focus=0.5)
-    data = Data(X, Y - Y.mean(), Y, partition_rows(Y, settings, 2, 0, None, Job()), settings, 0)
-    trials = [_fold_trial(data, fold) for fold in range(5)]
+    data = Data(X, Y - Y.mean(), Y, np.ones(300), partition_rows(Y, settings, 2, 0, None, Job()), settings, 0)
+    trials = _trials("cv", data)
+    labels = slice_response(Y).labels
+    for j in np.unique(labels):
+        held = [int((labels[trial.rows] == j).sum()) for trial in trials]
+        assert max(held) - min(held) <= 1
     judged = np.concatenate([trial.rows for trial in trials])
     assert sorted(judged.tolist()) == list(range(300))
     for trial in trials:
@@ -186,20 +261,13 @@ def test_folds_judge_rows_that_their_nodes_do_not_hold():
         assert trial.nodes[0][1] is not None
 
 
-def test_folds_are_response_stratified():
-    folds = [test for _, test in ResponseStratifiedKFold(5, random_state=0).split(X, Y)]
-    labels = slice_response(Y).labels
-    for j in np.unique(labels):
-        held = [int((labels[test] == j).sum()) for test in folds]
-        assert max(held) - min(held) <= 1
-
-
 def test_parabola_finds_the_lowest_penalty_between_grid_points():
     penalties = np.logspace(-4, 0, 9)
-    penalty, edge = _lowest(penalties, (np.log10(penalties) + 2.2) ** 2)
+    penalty, edge = _lowest(penalties, (np.log10(penalties) + 2.2) ** 2, 1.0)
     assert penalty == pytest.approx(10**-2.2)
     assert not edge
-    assert _lowest(penalties, penalties) == (1e-4, True)
+    assert _lowest(penalties, penalties, 1.0) == (1e-4, True)
+    assert _lowest(penalties, np.ones(9), 0.5) == (0.5, False)
 
 
 def test_request_says_what_is_to_be_chosen():

@@ -2,8 +2,8 @@
 
     python experiments/tuning/nodes.py [--out docs/images/tuning_nodes.png]
 
-Two peaks, d = 1 and 2, N = 10,000, Algorithms 1 and 2; bandwidth and penalty chosen from 9 bandwidths and 20 penalties
-by leave-one-out from q random nodes, 40 draws of nodes on each of 2 data sets.
+Two peaks, d = 1 and 2, N = 10,000, Algorithms 1 and 2; bandwidth and penalty chosen from 10 bandwidths and 20 penalties
+jointly by leave-one-out from q random nodes, 40 draws of nodes on each of 2 data sets.
 """
 
 import argparse
@@ -46,9 +46,9 @@ def regrets(d, slices, seed):
         risk = risk_surface(X, y, X_test[::5], truth[::5], partition.allocation, bandwidths, PENALTIES)
     rng, found = np.random.default_rng(0), {}
     for q in NUMBERS:
+        some = (rng.choice(K, q, replace=False) for _ in range(DRAWS))
+        estimates = [pair_risk(products[..., J[:, None], J], K) for J in some]
         for margin in (0, 1):
-            some = (rng.choice(K, q, replace=False) for _ in range(DRAWS))
-            estimates = (pair_risk(products[..., J[:, None], J], K) for J in some)
             picks = (np.argmin(e.risk + margin * e.error) for e in estimates)
             found[q, margin] = [risk.flat[i] / risk.min() for i in picks]
     return found

@@ -77,16 +77,16 @@ def pair_risk(products: FloatArray, k: int) -> Risk:
     return Risk(risk, _pair_mean(square[..., None] - squares, cross[..., None] - 2 * crossed, q - 1, k))
 
 
-def mean_risk(parts: list[Risk]) -> Risk:
-    """The mean of independent estimates; their leave-one-out estimates stand side by side."""
-    if len(parts) == 1:
-        return parts[0]
-    risk = np.mean([part.risk for part in parts], axis=0)
+def mean_risk(parts: list[Risk], shares: FloatArray) -> Risk:
+    """The mean of independent estimates with shares that sum to 1; their leave-one-out estimates stand side by side."""
+    risk = np.sum([share * part.risk for share, part in zip(shares, parts, strict=True)], axis=0)
     sizes = [part.without.shape[-1] for part in parts]
-    scales = [np.sqrt((1 - 1 / q) / (1 - 1 / sum(sizes))) / len(parts) for q in sizes]  # the jackknife's (q - 1) / q
+    if len(parts) == 1 or sum(sizes) == len(parts):
+        return Risk(risk, parts[0].without if len(parts) == 1 else risk[..., None])
+    scales = [np.sqrt((1 - 1 / q) / (1 - 1 / sum(sizes))) for q in sizes]  # the jackknife's (q - 1) / q
     shifts = [
-        (part.without - part.without.mean(axis=-1, keepdims=True)) * scale
-        for part, scale in zip(parts, scales, strict=True)
+        (part.without - part.without.mean(axis=-1, keepdims=True)) * scale * share
+        for part, scale, share in zip(parts, scales, shares, strict=True)
     ]
     return Risk(risk, risk[..., None] + np.concatenate(shifts, axis=-1))
 

@@ -20,7 +20,8 @@ from .engine import Job
 from .kernels import BANDWIDTH_FREE, MAX_DEGREE, check_kernel_name
 from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_estimates, partition_rows, spread
 from .planning import PartitionSettings
-from .tuning import CRITERIA, Data, Request, tune
+from .search import CRITERIA, Data
+from .tuning import Request, row_scores, tune
 from .variance import conditional_std
 
 
@@ -166,9 +167,11 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
-        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job)
-        data = Data(X, y - intercept, y, partition, self._settings, seed)
-        kernel, penalties, tuning = tune(self._request, data, self._job)
+        request = self._request
+        scores = row_scores(self.scoring, y)
+        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job, request.chooses)
+        data = Data(X, y - intercept, y, scores, partition, self._settings, seed)
+        kernel, penalties, tuning = tune(request, data, self._job)
         problem = Problem(X, data.y, partition, kernel, penalties)
         fits = fit_nodes(problem, self._job)
         fits = list(fits) if self.keep_nodes else fits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from .allocation import expected_node_size, inclusion_probability
 from .checks import check_integer, check_real, format_bytes
-from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slice_response
+from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slice_quietly, slice_response
 
 TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
@@ -79,11 +78,12 @@ class Plan:
 
 
 def plan_fit(
-    y: FloatArray, settings: PartitionSettings, n_features: int, limit: float | None = None, n_workers: int = 1
+    y: FloatArray, settings: PartitionSettings, n_features: int, limit: float | None = None, n_matrices: int = 1
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
-    ``limit`` is in bytes; None is the machine's memory.
+    ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once: one a worker,
+    two where penalty or bandwidth are chosen.
     """
     if settings.n_nodes != "auto" and settings.n_nodes > len(y):
         raise ValueError(
@@ -92,19 +92,19 @@ def plan_fit(
         )
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
-    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_workers)
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices)
     allowed = machine_memory() if limit is None else limit
     if plan.n_bytes > allowed:
         which = "the machine's memory" if limit is None else "memory_limit"
         raise MemoryError(
             f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-            f"{_memory_remedies(y, slices, settings, plan, allowed, n_workers)}"
+            f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
         )
     return slices, plan
 
 
 def make_plan(
-    slices: Slices, n_nodes: int, n_features: int, max_per_slice: int | None = None, n_workers: int = 1
+    slices: Slices, n_nodes: int, n_features: int, max_per_slice: int | None = None, n_matrices: int = 1
 ) -> Plan:
     """Return what a fit on these slices and nodes needs.
 
@@ -117,7 +117,7 @@ def make_plan(
     largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), rows)
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
-    solving = 8.0 * (min(n_workers, n_nodes) * largest**2 + distinct + rows * (n_features + 2))
+    solving = 8.0 * (min(n_matrices, 2 * n_nodes) * largest**2 + distinct + rows * (n_features + 2))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 
@@ -160,10 +160,10 @@ def machine_memory() -> float:
 
 
 def _memory_remedies(
-    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_workers: int
+    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_matrices: int
 ) -> str:
     def need(cut: Slices, k: int, cap: int | None) -> float:
-        return make_plan(cut, k, plan.n_features, cap, n_workers).n_bytes
+        return make_plan(cut, k, plan.n_features, cap, n_matrices).n_bytes
 
     fits = _fits(y, slices, settings, lambda cut, cap: need(cut, plan.n_nodes, cap) <= allowed)
     doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)
@@ -181,9 +181,8 @@ def _fits(
 
     def fits(other: PartitionSettings) -> bool:
         same = other.oversampling == settings.oversampling and other.slices is settings.slices
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return small(slices if same else other.cut(y), other.max_per_slice)
+        cut = slices if same else slice_quietly(y, other.slices, other.oversampling)
+        return small(cut, other.max_per_slice)
 
     return fits
 

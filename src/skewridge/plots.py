@@ -59,8 +59,11 @@ def plot_tuning(tuning: Any, ax: Any) -> Any:
     -------
     ax
     """
+    if tuning.cost is not None:
+        cost, bias = tuning.cost["ratio"], tuning.cost["bias"]
+        ax.set_title(f"costs {cost:.2f} times the least MSE tried; bias {bias:.2g}", fontsize="medium")
     if tuning.values.size == 0:
-        raise ValueError("There is no tuning to draw: bandwidth and penalty were both given.")
+        raise ValueError("There is no tuning to draw: nothing was searched.")
     if len(tuning.penalties) == 1:
         ax.plot(tuning.bandwidths, tuning.values[:, 0], "o-", color=BLUE)
         ax.axvline(tuning.bandwidth, color=RED, linestyle="--")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,6 +84,13 @@ def slice_response(y: FloatArray, rule: Any = "scott", oversampling: float = 1.0
     counts = np.bincount(labels, minlength=len(edges) - 1)
     _warn_when_crowded(counts, rule)
     return Slices(edges, labels, counts, copies_per_slice(counts, oversampling))
+
+
+def slice_quietly(y: FloatArray, rule: Any = "scott", oversampling: float = 1.0) -> Slices:
+    """Slice without the warning about crowded slices, where the user did not ask for these slices."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return slice_response(y, rule, oversampling)
 
 
 def slice_edges(y: FloatArray, rule: Any = "scott") -> FloatArray:

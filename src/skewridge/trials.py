@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from .kernels import Kernel
 from .local import Workspace
 from .paths import Path, reduce_node, solve_path
 from .shuffle import shuffle
-from .slices import FloatArray, IntArray, slice_response
+from .slices import FloatArray, IntArray, slice_quietly
 
 BLOCK_ROWS = 256
 
@@ -64,9 +63,7 @@ def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArr
     """
     if len(y) <= size:
         return np.arange(len(y)), np.ones(len(y))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        slices = slice_response(y, "scott")
+    slices = slice_quietly(y)
     counts = slices.counts[slices.occupied]
     taken = _shared_out(counts, size)
     members = [rows for rows in slices.rows_by_slice() if len(rows)]
@@ -120,17 +117,16 @@ def judge(
     row_weights: FloatArray,
     job: Job,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the nodes' error products, (B, P, q, q), and mean errors, (B, P), over the judged rows.
+    """Return the nodes' error products, (B, P, q, q), and mean errors, (B, P), summed over the judged rows.
 
-    ``row_weights`` are summed to 1. Rows go by in blocks, so that no more than a block of errors is held.
+    Both are sums weighted by ``row_weights``. Rows go by in blocks, so that no more than a block of errors is held.
     """
-    weights = row_weights / row_weights.sum()
     rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
 
     def block(start: int) -> tuple[FloatArray, FloatArray]:
         places = np.arange(start, min(start + BLOCK_ROWS, len(trial.rows)))
         errors = _errors(trial.rows[places], places, tried, rights, X, y, base, bandwidths)
-        return error_products(errors, weights[places]), errors.mean(axis=0) @ weights[places]
+        return error_products(errors, row_weights[places]), errors.mean(axis=0) @ row_weights[places]
 
     parts = list(run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"))
     return np.sum([p for p, _ in parts], axis=0), np.sum([m for _, m in parts], axis=0)

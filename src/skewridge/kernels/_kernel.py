@@ -66,6 +66,12 @@ class Kernel:
         out = self.gram_lower(X, np.zeros((len(X), len(X))))
         return out + np.tril(out, -1).T
 
+    def diagonal(self, X: FloatArray) -> FloatArray:
+        """k(x, x) of every row, (n,)."""
+        if self.name == "polynomial":
+            return (1.0 + np.sum(X * X, axis=1)) ** self.degree
+        return np.prod(1.0 + self.prepare(X), axis=1) if self.name == "sobolev" else np.ones(len(X))
+
     def gram_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
         """k(X, X) into the lower triangle of out, which a factorisation needs no more than."""
         left = self.prepare(X)
