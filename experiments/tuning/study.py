@@ -4,7 +4,8 @@
 
 Both peak functions, d = 1, 2, 4, 6, N = 2,000 (k = 20) and 10,000 (k = 100), Algorithms 1 and 2, gaussian kernel,
 errors against the truth. The least error is that of the best of 12 bandwidths, half an octave apart, and 33
-penalties, 4 a decade, refined by a parabola in both; rows that are already in the output are not computed again.
+penalties, 4 a decade, lowered towards a parabola in both; rows that are already in the output are not computed again.
+``seconds`` counts from the data set's start to the end of the row's criterion.
 """
 
 import argparse
@@ -55,8 +56,10 @@ def risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties=PENALTIE
 
 
 def least(risk):
-    """The least error of the grid, lowered half-way to the vertex of a parabola of its logarithm along each axis (all the
-    way, a rough surface would promise errors that no setting has); and whether it is interior.
+    """The least error and whether it is interior: the grid's, lowered towards a parabola of its logarithm.
+
+    Along each axis it is lowered half-way to the parabola's vertex; all the way, a rough surface would promise errors
+    that no setting has.
     """
     i, j = np.unravel_index(np.argmin(risk), risk.shape)
     log, drop = np.log(risk), 0.0
