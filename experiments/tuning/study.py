@@ -28,8 +28,11 @@ CELLS = list(itertools.product((2000, 10_000), (1, 2, 4, 6), (1, 2), (1, 2)))  #
 NODES = {2000: 20, 10_000: 100}
 CRITERIA = ("loo", "dgcv", "cv", "gcv", "cp", "rule")
 OCTAVES = np.arange(-5.5, 0.5, 0.5)
-WIDER = np.arange(-7.5, 2.5, 0.5)  # where the best of those was the first or the last
 PENALTIES = np.logspace(-8, 0, 33)
+GRIDS = (
+    (OCTAVES, PENALTIES),
+    (np.arange(-7.5, 4.5, 0.5), np.logspace(-13, 1, 57)),
+)  # the second where the first is too small
 COLUMNS = ("N", "d", "peaks", "algorithm", "seed", "criterion", "mse", "least", "regret", "interior", "seconds")
 
 
@@ -80,10 +83,10 @@ def run_cell(N, d, peaks, algorithm, seed):
     start = time.perf_counter()
     given = {"n_nodes": NODES[N], "slices": slices, "random_state": seed}
     allocation = DacKernelRidge(**given, bandwidth=1.0, penalty=1.0).fit(X, y).allocation_
-    for octaves in (OCTAVES, WIDER):
+    for octaves, penalties in GRIDS:
         bandwidths = median_bandwidth(X, "gaussian", seed) * 2.0**octaves
         with one_blas_thread():
-            lowest, interior = least(risk_surface(X, y, X_test, truth, allocation, bandwidths))
+            lowest, interior = least(risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties))
         if interior:
             break
     for criterion in CRITERIA:
