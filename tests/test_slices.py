@@ -95,6 +95,11 @@ def test_constant_y_is_one_slice():
         assert slices.copies.tolist() == [1]
 
 
+@pytest.mark.parametrize("rule", ["scott", "sturges", "fd", "log", 3])
+def test_a_range_of_the_least_numbers_there_are_is_one_slice(rule):
+    assert slice_response(np.array([0.0] + [5e-324] * 8), rule).counts.tolist() == [9]
+
+
 def test_ties_and_integers_go_to_the_upper_slice():
     assert slice_response(np.array([0, 1, 1, 2, 2, 2], dtype=float), 2).counts.tolist() == [1, 5]
 

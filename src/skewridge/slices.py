@@ -19,6 +19,7 @@ IntArray = npt.NDArray[np.int64]
 
 MAX_SLICES = 10_000
 MAX_OVERSAMPLING = 100.0
+TINIEST = 1e-303  # a smaller range of y is none: numbers so close to the least there are cannot be divided by
 CROWDED = 0.9  # a slice with a larger share of the rows makes equal widths pointless
 
 
@@ -103,7 +104,7 @@ def slice_edges(y: FloatArray, rule: Any = "scott") -> FloatArray:
     if isinstance(rule, np.ndarray):
         return _covering(rule, y)
     low, high = float(y.min()), float(y.max())
-    if low == high:
+    if high - low < TINIEST:
         return np.array([low, high])
     if rule == "log":
         return _log_edges(y)
