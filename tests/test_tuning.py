@@ -202,6 +202,10 @@ def test_unsupported_combinations_are_refused(settings, message):
         fitted(**settings)
 
 
+def test_a_scoring_that_counts_all_rows_alike_costs_nothing():
+    assert fitted(scoring=np.ones_like).tuning_.cost["ratio"] == pytest.approx(1.0)
+
+
 def test_a_metric_is_not_a_scoring():
     from skewridge.metrics import sera
 

@@ -174,7 +174,8 @@ class Search:
 
     def cost(self, found: Found) -> dict[str, float]:
         """What aiming at the scores costs in mean squared error against all that was tried, and the bias it brings."""
-        bounds = {b: risk.risk + FINAL_MARGIN * risk.error for b, risk in self.plain.items()}
+        plain_risks = self.plain or self.risks  # a scoring may count every row alike
+        bounds = {b: risk.risk + FINAL_MARGIN * risk.error for b, risk in plain_risks.items()}
         chosen = float(bounds[found.bandwidth][found.column])
         least = min(float(bound.min()) for bound in bounds.values())
         plain = np.ones(len(self.data.y))
