@@ -146,7 +146,7 @@ def test_points_of_other_width_are_refused():
 def test_similarities_serve_every_bandwidth(name, points):
     X, Z, _ = points
     kernel = some_kernel(name, X, 0.7)
-    S = kernel.similarity(X, kernel.prepare_right(Z))
+    S = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
     for bandwidth in (0.1, 0.7, 5.0):
         other = some_kernel(name, X, bandwidth)
         values = kernel.rescaled(S, other.bandwidth, np.empty_like(S))
@@ -156,3 +156,17 @@ def test_similarities_serve_every_bandwidth(name, points):
 def test_unknown_kernel_is_refused():
     with pytest.raises(ValueError, match=r"kernel must be one of 'gaussian'.*got 'cubic'"):
         make_kernel("cubic", np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("n", [1, 5, 32, 33, 100])
+@pytest.mark.parametrize("name", KERNELS)
+def test_one_matrix_holds_similarities_above_and_the_gram_below(name, n):
+    X = np.random.default_rng(n).random((n, 3))
+    bandwidth = None if name in BANDWIDTH_FREE else 0.7
+    kernel = make_kernel(name, X, bandwidth)
+    square = np.empty((n, n))
+    diagonal = kernel.similarity_upper(X, square)
+    for factor in (1.0, 0.3, 4.0):
+        other = make_kernel(name, X, bandwidth and bandwidth * factor)
+        kernel.rescaled_below(square, diagonal, other.bandwidth)
+        np.testing.assert_allclose(np.tril(square), np.tril(other.gram(X)), rtol=1e-12)

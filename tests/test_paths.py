@@ -71,3 +71,16 @@ def test_tridiagonalisation_is_orthogonal_and_exact(n):
     np.testing.assert_allclose(Q @ Q.T, np.eye(n), atol=1e-12)
     np.testing.assert_allclose(Q @ T @ Q.T, A, atol=1e-11)
     np.testing.assert_allclose(matrix.rotate(np.eye(n), transpose=True), Q, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 40, 200])  # LAPACK works in blocks above 32
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_reduction_leaves_the_upper_triangle_alone(n, weighted):
+    """That is where the distances wait for the next bandwidth."""
+    K, y, weights = random_node(n, weighted, 3)
+    above = np.triu(np.random.default_rng(0).normal(size=(n, n)), 1)
+    shared = np.tril(K) + above
+    path = solve_path(reduce_node(shared, y, weights), np.logspace(-3, 0, 3))
+    np.testing.assert_array_equal(np.triu(shared, 1), above)
+    apart = solve_path(reduce_node(np.tril(K), y, weights), np.logspace(-3, 0, 3))
+    np.testing.assert_array_equal(path.coef, apart.coef)

@@ -1,10 +1,10 @@
 """Regret of every criterion: its error over the least error that any bandwidth and penalty could have had.
 
-    python experiments/tuning/study.py [--seeds 20] [--out experiments/tuning/results.csv] [--part 0/2]
+    python experiments/tuning/study.py [--seeds 20] [--out results.csv] [--part 0/2] [--refit earlier.csv]
 
 Both peak functions, d = 1, 2, 4, 6, N = 2,000 (k = 20) and 10,000 (k = 100), Algorithms 1 and 2, gaussian kernel,
 errors against the truth. The least error is that of the best of 12 bandwidths, half an octave apart, and 33
-penalties, 4 a decade, lowered towards a parabola in both; rows that are already in the output are not computed again.
+penalties, 4 a decade, lowered towards a parabola in both; rows that are already in the output are not computed again; --refit takes the least errors, which no criterion changes, from an earlier output.
 ``seconds`` counts from the data set's start to the end of the row's criterion.
 """
 
@@ -47,9 +47,10 @@ def risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties=PENALTIE
     base = Kernel("gaussian", bandwidth=bandwidths[0])
     coef = np.zeros((len(bandwidths), len(penalties), len(y)))
     for rows in allocation:
-        distances = base.similarity_lower(X[rows], np.zeros((len(rows), len(rows))))
+        square = np.empty((len(rows), len(rows)))
+        diagonal = base.similarity_upper(X[rows], square)
         for i, bandwidth in enumerate(bandwidths):
-            gram = base.rescaled_lower(distances, bandwidth, np.empty_like(distances))
+            gram = base.rescaled_below(square, diagonal, bandwidth)
             coef[i][:, rows] += node_coefficients(gram, y[rows] - center, penalties) / len(allocation)
     risk = np.empty((len(bandwidths), len(penalties)))
     for i, bandwidth in enumerate(bandwidths):
@@ -76,12 +77,8 @@ def least(risk):
     return float(np.exp(log[i, j] - drop)), interior
 
 
-def run_cell(N, d, peaks, algorithm, seed):
-    X, y, X_test, truth = make_peaks(N, d, peaks, random_state=seed, return_test=True)
-    X_test, truth = X_test[::5], truth[::5]
-    slices = 1 if algorithm == 1 else "scott"
-    start = time.perf_counter()
-    given = {"n_nodes": NODES[N], "slices": slices, "random_state": seed}
+def find_least(X, y, X_test, truth, given, seed):
+    """The least error of these nodes at any bandwidth and penalty, and whether it is interior."""
     allocation = DacKernelRidge(**given, bandwidth=1.0, penalty=1.0).fit(X, y).allocation_
     for octaves, penalties in GRIDS:
         bandwidths = median_bandwidth(X, "gaussian", seed) * 2.0**octaves
@@ -89,6 +86,15 @@ def run_cell(N, d, peaks, algorithm, seed):
             lowest, interior = least(risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties))
         if interior:
             break
+    return lowest, interior
+
+
+def run_cell(N, d, peaks, algorithm, seed, known=None):
+    X, y, X_test, truth = make_peaks(N, d, peaks, random_state=seed, return_test=True)
+    X_test, truth = X_test[::5], truth[::5]
+    start = time.perf_counter()
+    given = {"n_nodes": NODES[N], "slices": 1 if algorithm == 1 else "scott", "random_state": seed}
+    lowest, interior = known or find_least(X, y, X_test, truth, given, seed)
     for criterion in CRITERIA:
         model = DacKernelRidge(**given, penalty=criterion, bandwidth="median" if criterion == "rule" else "auto")
         mse = float(np.mean((model.fit(X, y).predict(X_test) - truth) ** 2))
@@ -96,25 +102,33 @@ def run_cell(N, d, peaks, algorithm, seed):
         yield (N, d, peaks, algorithm, seed, criterion, mse, lowest, mse / lowest, interior, round(seconds, 2))
 
 
+def read_known(path):
+    """(N, d, peaks, algorithm, seed) -> (least error, interior)."""
+    if not path.exists():
+        return {}
+    with path.open() as file:
+        return {tuple(row[:5]): (float(row[7]), row[9] == "True") for row in list(csv.reader(file))[1:]}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results.csv")
     parser.add_argument("--part", default="0/1", help="which seeds: i/n takes every n-th from i")
+    parser.add_argument("--refit", type=Path, help="take the least errors from this earlier output")
     options = parser.parse_args()
     first, step = (int(v) for v in options.part.split("/"))
-    done = set()
-    if options.out.exists():
-        with options.out.open() as file:
-            done = {tuple(row[:5]) for row in csv.reader(file)}
-    else:
+    done = read_known(options.out)
+    known = read_known(options.refit) if options.refit else {}
+    if not done:
         options.out.write_text(",".join(COLUMNS) + "\n")
     warnings.simplefilter("ignore")
     for seed in range(first, options.seeds, step):
         for cell in CELLS:
-            if tuple(str(v) for v in (*cell, seed)) in done:
+            key = tuple(str(v) for v in (*cell, seed))
+            if key in done:
                 continue
-            rows = list(run_cell(*cell, seed))
+            rows = list(run_cell(*cell, seed, known.get(key)))
             with options.out.open("a", newline="") as file:
                 csv.writer(file).writerows(rows)
             print(seed, cell, " ".join(f"{r[5]} {r[8]:.2f}" for r in rows), f"{rows[-1][-1]:.1f} s", flush=True)

@@ -169,7 +169,7 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
 
         request = self._request
         scores = row_scores(self.scoring, y)
-        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job, request.chooses)
+        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job)
         data = Data(X, y - intercept, y, scores, partition, self._settings, seed)
         kernel, penalties, tuning = tune(request, data, self._job)
         problem = Problem(X, data.y, partition, kernel, penalties)

@@ -64,12 +64,11 @@ class Path:
 
 
 def reduce_node(gram: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> Reduction:
-    """Reduce a node's gram, of which the lower triangle is read and which is overwritten."""
+    """Reduce a node's gram, of which the lower triangle is read and overwritten; the upper one stays as it is."""
     root = None if weights is None else np.sqrt(weights)
     if root is not None:
-        with np.errstate(all="ignore"):  # the upper triangle may hold anything
-            gram *= root
-            gram *= root[:, None]
+        for i in range(len(root)):
+            gram[i, : i + 1] *= root[: i + 1] * root[i]
     matrix = tridiagonalise(gram)
     z = matrix.rotate(np.array([y if root is None else root * y]), transpose=True)[0]
     return Reduction(matrix, z, weights)

@@ -62,11 +62,9 @@ def partition_rows(
     seed: int,
     limit: float | None,
     job: Job,
-    tuned: bool = False,
 ) -> Partition:
     """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2)."""
-    workers = effective_n_jobs(job.n_jobs)
-    slices, plan = plan_fit(y, settings, n_features, limit, 2 * workers if tuned else workers)
+    slices, plan = plan_fit(y, settings, n_features, limit, effective_n_jobs(job.n_jobs))
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
     return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings))
 

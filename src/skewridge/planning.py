@@ -82,8 +82,8 @@ def plan_fit(
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
-    ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once: one a worker,
-    two where penalty or bandwidth are chosen.
+    ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once, one
+    a worker.
     """
     if settings.n_nodes != "auto" and settings.n_nodes > len(y):
         raise ValueError(
@@ -117,7 +117,7 @@ def make_plan(
     largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), rows)
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
-    solving = 8.0 * (min(n_matrices, 2 * n_nodes) * largest**2 + distinct + rows * (n_features + 2))
+    solving = 8.0 * (min(n_matrices, n_nodes) * largest**2 + distinct + rows * (n_features + 2))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 

@@ -14,7 +14,7 @@ from .paths import Path, reduce_node, solve_path
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, slice_quietly
 
-BLOCK_ROWS = 256
+BLOCK_ROWS = 128
 
 Node = tuple[IntArray, FloatArray | None]
 
@@ -89,17 +89,19 @@ def try_nodes(
 ) -> list[list[Tried]]:
     """Solve some of a trial's nodes for every bandwidth and penalty; ``[i][j]`` is bandwidth i, node j.
 
-    Distances are computed once a node and serve every bandwidth; a thread holds one node's distances and gram.
+    Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above the
+    diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
     """
-    spaces = Workspace(), Workspace()
+    workspace = Workspace()
 
     def one(j: int) -> list[Tried]:
         rows, weights = trial.nodes[j]
         held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
-        distances = base.similarity_lower(X[rows], spaces[0].square(len(rows)))
+        square = workspace.square(len(rows))
+        diagonal = base.similarity_upper(X[rows], square)
         tried = []
         for bandwidth in bandwidths:
-            gram = base.rescaled_lower(distances, bandwidth, spaces[1].square(len(rows)))
+            gram = base.rescaled_below(square, diagonal, bandwidth)
             path = solve_path(reduce_node(gram, y[rows], weights), penalties, held)
             tried.append(_tried(rows, path, judged, weights, trial.left_out))
         return tried
@@ -124,12 +126,15 @@ def judge(
     rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
 
     def block(start: int) -> tuple[FloatArray, FloatArray]:
-        places = np.arange(start, min(start + BLOCK_ROWS, len(trial.rows)))
-        errors = _errors(trial.rows[places], places, tried, rights, X, y, base, bandwidths)
-        return error_products(errors, row_weights[places]), errors.mean(axis=0) @ row_weights[places]
+        rows = trial.rows[start : start + BLOCK_ROWS]
+        errors = _errors(y[rows], base.prepare(X[rows]), start, tried, rights, base, bandwidths)
+        weights = row_weights[start : start + BLOCK_ROWS]
+        return error_products(errors, weights), errors.mean(axis=0) @ weights
 
-    parts = list(run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"))
-    return np.sum([p for p, _ in parts], axis=0), np.sum([m for _, m in parts], axis=0)
+    products, means = np.zeros(1), np.zeros(1)
+    for more_products, more_means in run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"):
+        products, means = products + more_products, means + more_means
+    return products, means
 
 
 def _tried(rows: IntArray, path: Path, judged: IntArray, weights: FloatArray | None, left_out: bool) -> Tried:
@@ -148,27 +153,25 @@ def _held(rows: IntArray, judged: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _errors(
-    rows: IntArray,
-    places: IntArray,
+    y: FloatArray,
+    left: FloatArray,
+    start: int,
     tried: list[list[Tried]],
     rights: list[FloatArray],
-    X: FloatArray,
-    y: FloatArray,
     base: Kernel,
     bandwidths: list[float | None],
 ) -> FloatArray:
-    """y - f at a block of judged rows, (q, B, P, rows)."""
-    n_penalties = len(tried[0][0].coef)
-    errors = np.empty((len(rights), len(bandwidths), n_penalties, len(rows)))
+    """y - f at a block of judged rows, from place ``start`` on, (q, B, P, rows)."""
+    errors = np.empty((len(rights), len(bandwidths), len(tried[0][0].coef), len(y)))
     for j, right in enumerate(rights):
-        distances = base.similarity(X[rows], right)
+        distances = base.similarity_prepared(left, right)
         values = np.empty_like(distances)
         for i, bandwidth in enumerate(bandwidths):
             node = tried[i][j]
             base.rescaled(distances, bandwidth, values)
-            errors[j, i] = y[rows] - node.coef @ values.T
-            here = (node.judged >= places[0]) & (node.judged <= places[-1])
-            errors[j, i][:, node.judged[here] - places[0]] = node.left_out[:, here]
+            np.subtract(y, node.coef @ values.T, out=errors[j, i])
+            here = slice(*np.searchsorted(node.judged, (start, start + len(y))))
+            errors[j, i][:, node.judged[here] - start] = node.left_out[:, here]
     return errors
 
 

@@ -12,7 +12,7 @@ from .engine import Job
 from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .metrics import relevance
 from .penalties import median_bandwidth, penalty_rule
-from .search import CRITERIA, LOCAL, Data, Search
+from .search import CRITERIA, LOCAL, Data, Search, every_row_alike
 from .slices import FloatArray, slice_quietly
 
 AUTO = "loo"  # the criterion with the least regret: docs/tuning.md
@@ -161,7 +161,7 @@ def row_scores(scoring: Any, y: FloatArray) -> FloatArray:
     if scoring == "balanced_mse":
         slices = slice_quietly(y)
         return 1.0 / slices.counts[slices.labels]
-    return relevance(y, y) if scoring == "sera" else np.ones(len(y))
+    return relevance(y, y) if scoring == "sera" else every_row_alike(y)
 
 
 def _called(scoring: Any, y: FloatArray) -> FloatArray:

@@ -84,34 +84,36 @@ class Kernel:
         self._loop("cross")(self.prepare(X), self.prepare_right(Z), out)
         return out
 
-    def similarity_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
-        """The similarities that :meth:`rescaled` takes, of X with itself, into the lower triangle of out."""
-        left = self.prepare(X)
-        self._loop("similarity_lower")(left, np.ascontiguousarray(left.T), out)
-        return out
+    def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:
+        """The similarities that :meth:`rescaled_below` takes: above the diagonal of out, and the diagonal, (n,)."""
+        left, diagonal = self.prepare(X), np.empty(len(X))
+        self._loop("similarity_upper")(left, np.ascontiguousarray(left.T), out, diagonal)
+        return diagonal
 
-    def similarity(self, X: FloatArray, right: FloatArray) -> FloatArray:
-        """The similarities that :meth:`rescaled` takes, (n, m), with right = prepare_right(Z)."""
-        out = np.empty((len(X), right.shape[1]))
-        self._loop("similarity")(self.prepare(X), right, out)
+    def similarity_prepared(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """The similarities that :meth:`rescaled` takes, (n, m): left = prepare(X), right = prepare_right(Z)."""
+        out = np.empty((len(left), right.shape[1]))
+        self._loop("similarity")(left, right, out)
         return out
 
     def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
         """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
-        self._rescale("rescaled", similarities, bandwidth, out)
-        return out
-
-    def rescaled_lower(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
-        """The same for the lower triangle of a square matrix."""
-        self._rescale("rescaled_lower", similarities, bandwidth, out)
-        return out
-
-    def _rescale(self, loop: str, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> None:
         from . import _loops
 
+        _loops.rescaled(KERNELS.index(self.name), self.degree, similarities, self._factor(bandwidth), out)
+        return out
+
+    def rescaled_below(self, square: FloatArray, diagonal: FloatArray, bandwidth: float | None) -> FloatArray:
+        """k(X, X) at another bandwidth into the lower triangle of a matrix whose upper one keeps the similarities."""
+        from . import _loops
+
+        _loops.rescaled_below(KERNELS.index(self.name), self.degree, square, diagonal, self._factor(bandwidth))
+        return square
+
+    def _factor(self, bandwidth: float | None) -> float:
+        """What another bandwidth multiplies similarities by."""
         ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
-        factor = ratio if self.name == "laplacian" else ratio * ratio
-        getattr(_loops, loop)(KERNELS.index(self.name), self.degree, similarities, factor, out)
+        return ratio if self.name == "laplacian" else ratio * ratio
 
     def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
         """k(X, Z) @ coef, (n,), holding one tile of k(X, Z) at a time."""

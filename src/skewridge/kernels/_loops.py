@@ -15,6 +15,7 @@ GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7
 
 TILE_ROWS = 64
 TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
+TRANSPOSE_TILE = 32
 
 _SQRT3 = np.sqrt(3.0)
 _SQRT5 = np.sqrt(5.0)
@@ -158,10 +159,12 @@ def cross(code, degree, left, right, out):
 
 
 @njit(nogil=True, cache=True)
-def similarity_lower(code, degree, left, right, out):
-    """The lower triangle of the similarities of X with itself."""
-    for i in range(left.shape[0]):
-        _similarity(code, left[i], right, 0, i + 1, out[i])
+def similarity_upper(code, degree, left, right, out, diagonal):
+    """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
+    n = left.shape[0]
+    for i in range(n):
+        _similarity(code, left[i], right, i, i + 1, diagonal[i : i + 1])
+        _similarity(code, left[i], right, i + 1, n, out[i, i + 1 :])
 
 
 @njit(nogil=True, cache=True)
@@ -182,12 +185,18 @@ def rescaled(code, degree, similarities, factor, out):
 
 
 @njit(nogil=True, cache=True)
-def rescaled_lower(code, degree, similarities, factor, out):
-    """The same for the lower triangle."""
-    for i in range(out.shape[0]):
-        for j in range(i + 1):
-            out[i, j] = similarities[i, j] * factor
-        _profile(code, degree, out[i], i + 1)
+def rescaled_below(code, degree, square, diagonal, factor):
+    """The same for a square matrix: from similarities above its diagonal into its lower triangle."""
+    n = square.shape[0]
+    for top in range(0, n, TRANSPOSE_TILE):
+        bottom = min(top + TRANSPOSE_TILE, n)
+        for start in range(0, bottom, TRANSPOSE_TILE):
+            for i in range(top, bottom):
+                for j in range(start, min(start + TRANSPOSE_TILE, i)):
+                    square[i, j] = square[j, i] * factor
+        for i in range(top, bottom):
+            square[i, i] = diagonal[i] * factor
+            _profile(code, degree, square[i], i + 1)
 
 
 @njit(nogil=True, cache=True)
