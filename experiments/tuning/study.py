@@ -4,7 +4,8 @@
 
 Both peak functions, d = 1, 2, 4, 6, N = 2,000 (k = 20) and 10,000 (k = 100), Algorithms 1 and 2, gaussian kernel,
 errors against the truth. The least error is that of the best of 12 bandwidths, half an octave apart, and 33
-penalties, 4 a decade, lowered towards a parabola in both; rows that are already in the output are not computed again; --refit takes the least errors, which no criterion changes, from an earlier output.
+penalties, 4 a decade, lowered towards a parabola in both. Rows that are already in the output are not computed again;
+--refit takes the least errors, which no criterion changes, from an earlier output.
 ``seconds`` counts from the data set's start to the end of the row's criterion.
 """
 

@@ -2,8 +2,9 @@
 
 Three bandwidths two octaves apart around the median heuristic are screened, then the best one's neighbours an octave
 and half an octave away, each on 6 to 20 nodes that hold about 3,000 rows; then the penalty is chosen at the bandwidth
-found on 20 nodes. With nodes of 500 rows that is 56 reductions. Where fewer nodes are tried than there are, a standard error is added to the estimated risk: estimates from few
-nodes are least certain where the penalty is small, and must not be believed there.
+found on 20 nodes. With nodes of 500 rows that is 56 reductions. Where fewer nodes are tried than there are, a standard
+error is added to the estimated risk: estimates from few nodes are least certain where the penalty is small, and must
+not be believed there.
 """
 
 from __future__ import annotations
