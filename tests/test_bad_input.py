@@ -22,12 +22,7 @@ X, Y = make_peaks(60, 2, random_state=0)
         ({"oversampling": -1}, ValueError, r"oversampling must be a number in \[0, 100\]; got -1"),
         ({"oversampling": "all"}, TypeError, "oversampling must be a number"),
         ({"max_per_slice": 0}, ValueError, "max_per_slice must be an integer >= 1 or None; got 0"),
-        (
-            {"slice_on": "pilot"},
-            ValueError,
-            "slice_on='pilot' is not available in this version; use one of 'response'",
-        ),
-        ({"slice_on": "x"}, ValueError, "slice_on must be one of 'response'; got 'x'"),
+        ({"slice_on": "x"}, ValueError, "slice_on must be one of 'response', 'pilot'; got 'x'"),
         ({"focus": 1.5}, ValueError, r"focus must be a number in \[0, 1\]; got 1.5"),
         ({"kernel": "cubic"}, ValueError, "kernel must be one of 'gaussian'"),
         ({"kernel": None}, ValueError, "kernel must be one of 'gaussian'"),

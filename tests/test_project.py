@@ -51,9 +51,10 @@ def test_unknown_names_raise_attribute_error():
         skewridge.nothing  # noqa: B018
 
 
-def test_every_parameter_is_documented():
-    doc = skewridge.DacKernelRidge.__doc__
-    for name in skewridge.DacKernelRidge().get_params():
+@pytest.mark.parametrize("estimator", ["DacKernelRidge", "AdaptiveKernelRidge"])
+def test_every_parameter_is_documented(estimator):
+    doc = getattr(skewridge, estimator).__doc__
+    for name in getattr(skewridge, estimator)().get_params():
         assert re.search(rf"^    {name} : ", doc, re.MULTILINE), name
 
 

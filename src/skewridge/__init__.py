@@ -4,19 +4,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adaptive import AdaptiveKernelRidge
     from .estimators import DacKernelRidge
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
     "ResponseStratifiedKFold": "splits",
     "response_train_test_split": "splits",
 }
 _MODULES = ("datasets", "metrics")
 
-__all__ = ["DacKernelRidge", "ResponseStratifiedKFold", "__version__", "response_train_test_split"]
+__all__ = [
+    "AdaptiveKernelRidge",
+    "DacKernelRidge",
+    "ResponseStratifiedKFold",
+    "__version__",
+    "response_train_test_split",
+]
 
 
 def __getattr__(name: str) -> Any:

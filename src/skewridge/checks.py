@@ -110,6 +110,26 @@ def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y"
         )
 
 
+def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike."""
+    try:
+        values = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+    values = np.full(n_rows, values) if values.ndim == 0 else values
+    if values.shape != (n_rows,):
+        if values.ndim != 1:
+            raise ValueError(f"Sample weights must be 1D array or scalar; got an array of shape {values.shape}.")
+        raise ValueError(f"sample_weight must hold one number a row: expected {n_rows}, got {len(values)}.")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        raise ValueError(
+            "sample_weight must be finite, nonnegative and not all zero, since a weight is how often a row occurs; "
+            f"got values from {values.min():g} to {values.max():g}."
+        )
+    kept = np.flatnonzero(values)
+    return values[kept], kept
+
+
 def check_flag(name: str, value: Any) -> bool:
     """Return a bool, or raise."""
     if not isinstance(value, bool | np.bool_):

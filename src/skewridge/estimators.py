@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .checks import (
-    check_bytes,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_magnitude,
-    check_real,
-    check_same_order,
-)
-from .engine import Job
-from .kernels import BANDWIDTH_FREE, MAX_DEGREE, check_kernel_name
+from .checks import check_choice, check_flag, check_real
+from .kernels import check_kernel_name
+from .pilot import pilot_of
 from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_estimates, partition_rows, spread
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
+from .shell import KernelEstimator
 from .tuning import Request, row_scores, tune
 from .variance import conditional_std
 
 
-class DacKernelRidge(RegressorMixin, BaseEstimator):
+class DacKernelRidge(KernelEstimator):
     """Divide-and-conquer kernel ridge regression, classical and oversampled (Algorithms 1 and 2 of the paper).
 
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the
@@ -42,8 +32,9 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         The paper's tau: a row of slice j gets ``max(1, floor(tau * |fullest| / |slice j|))`` copies.
     max_per_slice : int, optional
         At most so many rows of any slice in a node.
-    slice_on : {"response"}, default="response"
-        What is sliced.
+    slice_on : {"response", "pilot"}, default="response"
+        What is sliced: y as published, which copies rows for the noise in them; or a cross-fitted first estimate of
+        E[y | x].
     focus : float in [0, 1], default=1.0
         1: as published; 0: rows weighted by their inverse inclusion probability, which aims at the overall
         risk; in between, ``pi ** -(1 - focus)``.
@@ -164,13 +155,14 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         """
         self._check_parameters()
         checked, X, y = self._check_data(X, y)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = self._draw_seed()
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         request = self._request
         scores = row_scores(self.scoring, y)
-        partition = partition_rows(y, self._settings, X.shape[1], seed, self._limit, self._job)
-        data = Data(X, y - intercept, y, scores, partition, self._settings, seed)
+        sliced = self._sliced(X, y, seed)
+        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job)
+        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
         kernel, penalties, tuning = tune(request, data, self._job)
         problem = Problem(X, data.y, partition, kernel, penalties)
         fits = fit_nodes(problem, self._job)
@@ -214,14 +206,6 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         return np.array(list(self._node_estimates(X))) + self.intercept_
 
     @property
-    def _job(self):
-        return Job(self.n_jobs, self.verbose)
-
-    @property
-    def _limit(self):
-        return None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit)
-
-    @property
     def _settings(self):
         return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
@@ -229,49 +213,27 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
     def _request(self):
         return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
+    def _sliced(self, X, y, seed):
+        """What is cut into slices."""
+        if self.slice_on == "response":
+            return y
+        return pilot_of(X, y[:, None], np.ones(len(y)), self.slices, seed, self._job)[:, 0]
+
     def _check_parameters(self):
         self._settings.check()
-        name = check_kernel_name(self.kernel)
-        check_integer("degree", self.degree, 1, MAX_DEGREE)
-        if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ["auto", "median"])
-        elif name in BANDWIDTH_FREE:
-            raise ValueError(
-                f"The {name} kernel takes no bandwidth; got bandwidth={self.bandwidth!r}. Leave it at 'auto'."
-            )
-        else:
-            check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
+        self._check_kernel_parameters([check_kernel_name(self.kernel)])
         if isinstance(self.penalty, str):
             check_choice("penalty", self.penalty, ["auto", "rule", *CRITERIA])
         else:
             check_real("penalty", self.penalty, 0, open_low=True, also=", or the name of a way to choose it")
-        check_choice("slice_on", self.slice_on, ["response"], later=["pilot"])
+        check_choice("slice_on", self.slice_on, ["response", "pilot"])
         check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
+        check_flag("keep_nodes", self.keep_nodes)
         self._request.check()
         self._check_running()
 
-    def _check_running(self):
-        check_flag("fit_intercept", self.fit_intercept)
-        check_flag("keep_nodes", self.keep_nodes)
-        if self.memory_limit is not None:
-            check_bytes("memory_limit", self.memory_limit)
-        if self.n_jobs is not None:
-            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
-        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
-
-    def _check_data(self, X, y):
-        """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
-        checked = clone(self)
-        check_same_order(X, y)
-        X, y = validate_data(checked, X, y, dtype=np.float64, order="C", y_numeric=True)
-        check_magnitude("X", X)
-        check_magnitude("y", y)
-        return checked, X.copy(), np.array(y, dtype=np.float64)
-
     def _remember(self, checked, problem, tuning, intercept, coef, fits):
-        for name in ("n_features_in_", "feature_names_in_", "nodes_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+        self._take_over(checked)
         partition = problem.partition
         self.slices_, self.allocation_ = partition.slices, partition.allocation
         self.n_nodes_ = len(partition.allocation)
@@ -291,9 +253,3 @@ class DacKernelRidge(RegressorMixin, BaseEstimator):
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
         return node_estimates(self.nodes_, self._problem.kernel, self.X_fit_, X, self._job)
-
-    def _check_new(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        check_magnitude("X", X)
-        return X

@@ -13,6 +13,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,34 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     for i in range(n):
         total[: i + 1] += factor[i, : i + 1] ** 2
     return total
+
+
+def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -> FloatArray:
+    """Overwrite every row v of a C-ordered matrix with L^-1 v, or with L'^-1 v."""
+    n, one = _order(factor), ctypes.byref(ctypes.c_double(1.0))
+    if not (rows.flags.c_contiguous and rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == n):
+        raise ValueError("C-ordered float64 rows as long as the factor's are needed")
+    way = b"N" if transpose else b"T"
+    _routine("dtrsm", 11, "cython_blas")(
+        *(b"L", b"U", way, b"N", _int(n), _int(len(rows)), one, _data(factor), _int(n), _data(rows), _int(n)),
+    )
+    return rows
+
+
+def pivoted_cholesky(a: FloatArray, tolerance: float) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Return rows that span a positive semidefinite matrix and the factor L of a[rows][:, rows] = L L'.
+
+    Rows are taken by what the earlier ones leave unexplained of their diagonal, until that is below the tolerance
+    times the largest diagonal; at least one row is taken.
+    """
+    from scipy.linalg.lapack import dpstrf
+
+    n, largest = _order(a), float(a.diagonal().max())
+    factor, pivots, rank, _ = dpstrf(a.T, tol=tolerance * largest, lower=1)
+    if n == 0 or not (np.isfinite(largest) and largest > 0):
+        raise NotPositiveDefinite(f"the largest diagonal of {n} is {largest:g}")
+    rank = max(1, int(rank))
+    return pivots[:rank].astype(np.int64) - 1, np.ascontiguousarray(np.tril(factor[:rank, :rank]))
 
 
 @dataclass(frozen=True)
@@ -100,11 +129,9 @@ def _data(a: FloatArray) -> ctypes.c_void_p:
 
 
 @cache
-def _routine(name: str, n_arguments: int) -> Callable[..., None]:
-    """Return the LAPACK routine behind scipy's published C pointer as a ctypes function, which frees the GIL."""
-    from scipy.linalg import cython_lapack
-
-    capsule = cython_lapack.__pyx_capi__[name]
+def _routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Callable[..., None]:
+    """Return the routine behind scipy's published C pointer as a ctypes function, which frees the GIL."""
+    capsule = import_module(f"scipy.linalg.{module}").__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

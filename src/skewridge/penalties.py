@@ -12,7 +12,7 @@ MEDIAN_ROWS = 1000  # pairs among so many rows settle the median distance to abo
 _MATERN_SMOOTHNESS = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
 
 
-def penalty_rule(kernel: str, n_rows: int, n_features: int) -> float:
+def penalty_rule(kernel: str, n_rows: float, n_features: int) -> float:
     """Return the penalty of the rate-optimal order in the TOTAL number of rows N (Zhang, Duchi & Wainwright 2015).
 
     1/N for gaussian (exponential eigendecay) and polynomial (finite rank); N^(-2v/(2v+1)) for eigenvalues

@@ -94,8 +94,8 @@ def slice_quietly(y: FloatArray, rule: Any = "scott", oversampling: float = 1.0)
         return slice_response(y, rule, oversampling)
 
 
-def slice_edges(y: FloatArray, rule: Any = "scott") -> FloatArray:
-    """Return the l + 1 edges that a rule gives on y; constant y is one slice."""
+def slice_edges(y: FloatArray, rule: Any = "scott", weights: FloatArray | None = None) -> FloatArray:
+    """Return the l + 1 edges that a rule gives on y; constant y is one slice. Weights are frequencies."""
     y = np.asarray(y, dtype=np.float64)
     if y.ndim != 1 or y.size == 0 or not np.isfinite(y).all():
         raise ValueError("y must be a one-dimensional array of finite numbers with at least one row.")
@@ -106,10 +106,11 @@ def slice_edges(y: FloatArray, rule: Any = "scott") -> FloatArray:
     low, high = float(y.min()), float(y.max())
     if high - low < TINIEST:
         return np.array([low, high])
+    w = np.ones(y.size) if weights is None else weights
     if rule == "log":
-        return _log_edges(y)
-    n_slices = rule if isinstance(rule, int) else _RULES[rule](y)
-    return np.linspace(low, high, _capped(n_slices, y.size) + 1)
+        return _log_edges(y, w)
+    n_slices = rule if isinstance(rule, int) else _RULES[rule](y, w)
+    return np.linspace(low, high, _capped(n_slices, w) + 1)
 
 
 def slice_labels(values: FloatArray, edges: FloatArray) -> IntArray:
@@ -163,45 +164,60 @@ def _covering(edges: FloatArray, y: FloatArray) -> FloatArray:
     return edges
 
 
-def _scott(y: FloatArray) -> int:
+def _scott(y: FloatArray, weights: FloatArray) -> int:
     """Slices of width 3.49 s N^(-1/3)."""
     unit = _unit_scale(y)
-    return _slices_of_width(unit, 3.49 * np.std(unit, ddof=1) * y.size ** (-1 / 3))
+    return _slices_of_width(unit, 3.49 * _deviation(unit, weights) * weights.sum() ** (-1 / 3))
 
 
-def _sturges(y: FloatArray) -> int:
+def _sturges(y: FloatArray, weights: FloatArray) -> int:
     """1 + log2 N slices."""
-    return int(np.ceil(1 + np.log2(y.size)))
+    return int(np.ceil(1 + np.log2(weights.sum())))
 
 
-def _freedman_diaconis(y: FloatArray) -> int:
+def _freedman_diaconis(y: FloatArray, weights: FloatArray) -> int:
     """Slices of width 2 IQR N^(-1/3); Scott's rule when the IQR is 0."""
     unit = _unit_scale(y)
-    iqr = float(np.subtract(*np.percentile(unit, [75, 25])))
-    return _slices_of_width(unit, 2 * iqr * y.size ** (-1 / 3)) if iqr > 0 else _scott(y)
+    iqr = _quantile(unit, 0.75, weights) - _quantile(unit, 0.25, weights)
+    return _slices_of_width(unit, 2 * iqr * weights.sum() ** (-1 / 3)) if iqr > 0 else _scott(y, weights)
 
 
-_RULES: dict[str, Callable[[FloatArray], int]] = {
+_RULES: dict[str, Callable[[FloatArray, FloatArray], int]] = {
     "scott": _scott,
     "sturges": _sturges,
     "fd": _freedman_diaconis,
 }
 
 
-def _log_edges(y: FloatArray) -> FloatArray:
+def _log_edges(y: FloatArray, weights: FloatArray) -> FloatArray:
     """Scott's slices of asinh((y - median) / MAD), mapped back to y.
 
     The mean absolute deviation stands in for a MAD of 0 (more than half of the rows equal).
     """
-    center = float(np.median(y))
+    center = _quantile(y, 0.5, weights)
     deviation = np.abs(y - center)
-    spread = float(np.median(deviation)) or float(np.mean(deviation))
+    spread = _quantile(deviation, 0.5, weights) or float(np.average(deviation, weights=weights))
     spread = max(spread, 1e-200 * float(deviation.max()))  # the ratio must not overflow
     z = np.arcsinh((y - center) / spread)
-    grid = np.linspace(z.min(), z.max(), _capped(_scott(z), y.size) + 1)
+    grid = np.linspace(z.min(), z.max(), _capped(_scott(z, weights), weights) + 1)
     edges = center + spread * np.sinh(grid)
     edges[0], edges[-1] = y.min(), y.max()
     return np.clip(edges, edges[0], edges[-1])
+
+
+def _deviation(y: FloatArray, weights: FloatArray) -> float:
+    """The standard deviation of rows that occur w times each."""
+    squares = np.dot(weights, (y - np.average(y, weights=weights)) ** 2)
+    return float(np.sqrt(squares / max(weights.sum() - 1.0, 1.0)))
+
+
+def _quantile(y: FloatArray, share: float, weights: FloatArray) -> float:
+    """The quantile, half-way between neighbours where it falls between rows; rows occur w times each."""
+    order = np.argsort(y)
+    cumulated = np.cumsum(weights[order])
+    place = share * cumulated[-1]
+    at = [np.searchsorted(cumulated, place, side=side) for side in ("left", "right")]
+    return float(np.mean(y[order[np.minimum(at, len(y) - 1)]]))
 
 
 def _unit_scale(y: FloatArray) -> FloatArray:
@@ -213,8 +229,8 @@ def _slices_of_width(values: FloatArray, width: float) -> int:
     return int(min(np.ceil(np.ptp(values) / width), MAX_SLICES)) if width > 0 else MAX_SLICES
 
 
-def _capped(n_slices: int, n_rows: int) -> int:
-    return max(1, min(n_slices, n_rows, MAX_SLICES))
+def _capped(n_slices: int, weights: FloatArray) -> int:
+    return max(1, min(n_slices, int(np.ceil(weights.sum())), MAX_SLICES))
 
 
 def _warn_when_crowded(counts: IntArray, rule: Any) -> None:

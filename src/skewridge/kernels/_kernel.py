@@ -80,8 +80,12 @@ class Kernel:
 
     def cross(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """k(X, Z), (n, m)."""
-        out = np.empty((len(X), len(Z)))
-        self._loop("cross")(self.prepare(X), self.prepare_right(Z), out)
+        return self.cross_prepared(X, self.prepare_right(Z))
+
+    def cross_prepared(self, X: FloatArray, right: FloatArray) -> FloatArray:
+        """k(X, Z) with right = prepare_right(Z), for callers that go through X block by block."""
+        out = np.empty((len(X), right.shape[1]))
+        self._loop("cross")(self.prepare(X), right, out)
         return out
 
     def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:

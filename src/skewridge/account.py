@@ -1,0 +1,81 @@
+"""What the choice of centres, bandwidth and penalty tells about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .adapting import Chosen, LowRankModel
+from .judging import Judge, Verdict
+from .slices import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class CenterTuning:
+    """How centres, bandwidth and penalty were chosen.
+
+    Attributes
+    ----------
+    criterion : "cv", with centres drawn inside the folds; "given" where nothing was to be chosen, "none" where fewer
+        than 10 distinct rows or a constant y left nothing to choose by
+    scoring : what the criterion aimed at
+    chosen : a dict with kernel, n_centers, adapt, bandwidth, slice_on, penalty and risk; the risk is the held-out
+        squared error over the variance of y, averaged over outputs
+    penalty : the chosen penalty
+    dominant, pulls : rows that dominate the fit, strongest first, and by how many typical residuals each moves it
+    tried : a list of dicts like ``chosen``, in the order tried
+    penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and its standard error
+        between folds
+    at_edge : ("penalty",) where the largest penalty was chosen, else ()
+    n_fits : what the choice cost, in fits with the chosen number of centres to the rows it was made on
+    cost : what aiming at something else than the mean squared error costs in it; see :class:`~skewridge.tuning.Tuning`
+    """
+
+    criterion: str
+    scoring: str
+    chosen: dict[str, Any]
+    penalty: float
+    dominant: IntArray
+    pulls: FloatArray
+    tried: list[dict[str, Any]] = field(default_factory=list)
+    penalties: FloatArray = field(default_factory=lambda: np.empty(0))
+    values: FloatArray = field(default_factory=lambda: np.empty(0))
+    margins: FloatArray = field(default_factory=lambda: np.empty(0))
+    at_edge: tuple[str, ...] = ()
+    n_fits: float = 0.0
+    cost: dict[str, float] | None = None
+
+
+def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, units: FloatArray) -> CenterTuning:
+    """Return what was tried, in the units of y; ``kept`` are the places of the rows in the data."""
+    picked = {**vars(chosen.candidate), "penalty": chosen.penalty}
+    told = CenterTuning(
+        "none" if chosen.wanted else "given", scoring, picked, chosen.penalty, kept[model.dominant], model.pulls
+    )
+    verdict, judge = chosen.verdict, chosen.judge
+    if verdict is None or judge is None:
+        return told
+    fit = len(judge.rows) * len(model.rows) * (2.0 * len(model.rows) + 30.0)
+    return replace(
+        told,
+        criterion="cv",
+        chosen={**picked, "risk": verdict.risk},
+        tried=[{**vars(c), "penalty": v.penalty, "risk": v.risk} for c, v in judge.verdicts.items()],
+        penalties=verdict.penalties,
+        values=verdict.curve,
+        margins=verdict.margins,
+        at_edge=("penalty",) if len(verdict.penalties) > 1 and verdict.place == len(verdict.penalties) - 1 else (),
+        n_fits=judge.flops / fit,
+        cost=None if scoring == "mse" else _cost(verdict, judge, units),
+    )
+
+
+def _cost(verdict: Verdict, judge: Judge, units: FloatArray) -> dict[str, float]:
+    """What aiming at the scores costs in mean squared error against all that was tried, and the bias it brings."""
+    plain = float(verdict.plain.mean(axis=0)[verdict.place])
+    best = min(float(v.plain.mean(axis=0).min()) for v in judge.verdicts.values())
+    scale = float(np.mean(judge.rows.scale * units**2))
+    bias = float(verdict.biases.mean(axis=0)[verdict.place]) * float(np.sqrt(scale))
+    return {"mse": plain * scale, "best_mse": best * scale, "ratio": plain / best, "bias": bias}

@@ -1,0 +1,246 @@
+"""The path from rows to a low-rank model with chosen centres: choose, fit, look for rows that dominate.
+
+pools (what is sliced, folds) -> candidates judged -> centres drawn from all rows -> sums over all rows -> model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from .centers import Pool, make_pool
+from .checks import format_bytes
+from .engine import AHEAD, Job
+from .judging import Candidate, Judge, Verdict, fold_rows
+from .kernels import BANDWIDTH_FREE, make_kernel
+from .lapack import inverse_diagonal
+from .lowrank import (
+    BLOCK_ROWS,
+    Basis,
+    leverages,
+    make_basis,
+    predict_blocks,
+    ridge_factor,
+    ridge_solve,
+    sum_features,
+)
+from .outliers import NEGLIGIBLE, dominating, suspects, typical
+from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
+from .pilot import cross_fitted, within
+from .planning import machine_memory
+from .selection import FEWEST_CENTERS, MOST_CENTERS, MOST_WORK, Space, center_levels, search
+from .slices import FloatArray, IntArray
+
+SEARCH_ROWS = 50_000  # choices are made on so many rows at most
+FEWEST_ROWS = 10  # nothing is chosen by fewer rows
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for; None is to be chosen."""
+
+    n_centers: int | None
+    adapt: float | None
+    slices: object
+    slice_on: str
+    kernels: tuple[str, ...]
+    bandwidth: float | str
+    degree: int
+    penalty: float | str
+    fit_intercept: bool
+
+    @property
+    def chooses_bandwidth(self) -> bool:
+        """Whether the bandwidth is to be searched."""
+        return self.bandwidth == "auto"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether anything is to be chosen by the criterion."""
+        given = self.n_centers is not None and self.adapt is not None and len(self.kernels) == 1
+        fixed_bandwidth = not self.chooses_bandwidth or self.kernels[0] in BANDWIDTH_FREE
+        return not (given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows to fit.
+
+    Scaled features and responses, (N, d) and (N, p); frequencies; features and responses as observed; how much squared
+    errors count (None: all alike); the seed.
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    weights: FloatArray
+    observed_X: FloatArray
+    observed_Y: FloatArray
+    scores: FloatArray | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The candidate to fit, its penalty, whether it was to be chosen, and the verdicts that led to it, if any."""
+
+    candidate: Candidate
+    penalty: float
+    wanted: bool
+    verdict: Verdict | None = None
+    judge: Judge | None = None
+
+
+@dataclass(frozen=True)
+class LowRankModel:
+    """f(x) = F(x) beta + intercept.
+
+    Attributes
+    ----------
+    basis : Basis
+    rows : (r,) array, the centres' places among the rows
+    beta : (p, r) array
+    intercepts : (p,) array
+    factor : (r, r) array, the Cholesky factor of F'F + N penalty
+    noise : (p,) array, the estimated standard deviation of the noise
+    n_rows : the sum of the weights
+    dominant, pulls : rows that dominate the fit, and by how many typical residuals they move it
+    """
+
+    basis: Basis
+    rows: IntArray
+    beta: FloatArray
+    intercepts: FloatArray
+    factor: FloatArray
+    noise: FloatArray
+    n_rows: float
+    dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    pulls: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def dual(self) -> FloatArray:
+        """The coefficients of k(x, C), (p, r)."""
+        return self.basis.dual(self.beta)
+
+    def predict(self, X: FloatArray, job: Job) -> FloatArray:
+        """The estimate at scaled features, (n, p)."""
+        return predict_blocks(self.basis.kernel, self.basis.centers, self.dual, X, job) + self.intercepts
+
+    def std(self, X: FloatArray) -> FloatArray:
+        """Posterior standard deviation of f, (n, p): noise^2 (F'(F'F + c)^-1 F + 1/N)."""
+        blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
+        h = np.concatenate([leverages(self.factor, self.basis.features(block)) for block in blocks])
+        return np.sqrt(h + 1.0 / self.n_rows)[:, None] * self.noise
+
+
+def make_pools(rows: Rows, wish: Wish, job: Job) -> dict[str, Pool]:
+    """What is sliced -> pool; a pilot estimate is made where it is asked for."""
+    pool = make_pool(rows.observed_X, rows.observed_Y, rows.weights, wish.slices, rows.seed)
+    if wish.slice_on == "response" or wish.adapt == 0:
+        return {"response": pool}
+    estimates = within(wish.slices, cross_fitted(rows.X, rows.observed_Y, pool, rows.seed, job))
+    pilot = pool.sliced(estimates, wish.slices)
+    return {"pilot": pilot} if wish.slice_on == "pilot" else {"response": pool, "pilot": pilot}
+
+
+def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, limit: float | None, job: Job) -> Chosen:
+    """Choose what is to be chosen, by cross-validation with centres drawn inside the folds."""
+    pool = next(iter(pools.values()))
+    most = most_centers(len(pool), rows, limit, job)
+    if wish.n_centers is not None and min(wish.n_centers, len(pool)) > most:
+        raise MemoryError(
+            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers, rows, job))} and "
+            f"{'the machine has' if limit is None else 'memory_limit is'} "
+            f"{format_bytes(machine_memory() if limit is None else limit)}. What would fit: n_centers={most}."
+        )
+    if not wish.chooses or len(pool) < FEWEST_ROWS or not np.ptp(rows.Y, axis=0).any():
+        return _without_choice(rows, pools, wish, most)
+    folded = fold_rows(rows.X, rows.Y, rows.scores, pools, SEARCH_ROWS)
+    given = None if wish.penalty == "auto" else np.array([_penalty(wish, rows, wish.kernels[0])])
+    judge = Judge(folded, wish.degree, given, wish.fit_intercept, job)
+    verdict = search(_space(rows, pools, wish, len(folded), most), judge)
+    return Chosen(verdict.candidate, verdict.penalty, True, verdict, judge)
+
+
+def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, job: Job) -> LowRankModel:
+    """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate."""
+    candidate = chosen.candidate
+    pool = pools[candidate.slice_on]
+    centers = pool.rows[pool.draw(candidate.n_centers, candidate.adapt)]
+    kernel = make_kernel(candidate.kernel, rows.X, candidate.bandwidth, wish.degree)
+    basis = make_basis(kernel, rows.X[centers])
+    sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit")
+    intercepts = sums.means * wish.fit_intercept
+    factor = ridge_factor(sums.gram, chosen.penalty * sums.n_rows)
+    beta = ridge_solve(factor, sums.moments(intercepts))
+    residual = rows.Y - intercepts - predict_blocks(kernel, basis.centers, basis.dual(beta), rows.X, job, "residuals")
+    ridge = chosen.penalty * sums.n_rows
+    freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
+    noise = np.sqrt(rows.weights @ residual**2 / max(sums.n_rows - freedom, 1.0))
+    dominant, pulls = _dominant(rows, basis, factor, residual)
+    return LowRankModel(basis, centers[basis.kept], beta, intercepts, factor, noise, sums.n_rows, dominant, pulls)
+
+
+def n_bytes(n_centers: int, rows: Rows, job: Job) -> float:
+    """What choosing and fitting with so many centres holds at once."""
+    r, workers = 1.25 * n_centers, effective_n_jobs(job.n_jobs)
+    squares = (9 + AHEAD * workers) * r**2 + workers * 2 * BLOCK_ROWS * r
+    return 8.0 * (squares + 3 * rows.X.size + 8 * len(rows.X))
+
+
+def most_centers(n_distinct: int, rows: Rows, limit: float | None, job: Job) -> int:
+    """The most centres that the memory holds, by bisection."""
+    allowed, low, high = machine_memory() if limit is None else limit, 0, n_distinct
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if n_bytes(middle, rows, job) <= allowed else (low, middle - 1)
+    if low == 0:
+        raise MemoryError(
+            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, job))} at least and "
+            f"{format_bytes(allowed)} are allowed. Raise memory_limit or pass fewer rows."
+        )
+    return low
+
+
+def _space(rows: Rows, pools: dict[str, Pool], wish: Wish, n_searched: int, most: int) -> Space:
+    affordable = min(most, MOST_CENTERS, max(FEWEST_CENTERS, int(np.sqrt(MOST_WORK / n_searched))))
+    levels = center_levels(n_searched, affordable) if wish.n_centers is None else (wish.n_centers,)
+    bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name) for name in wish.kernels}
+    return Space(levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools))
+
+
+def _without_choice(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int) -> Chosen:
+    name = wish.kernels[0]
+    bandwidth = _bandwidth(wish, rows, next(iter(pools.values())), name)
+    m = min(most, FEWEST_CENTERS) if wish.n_centers is None else wish.n_centers
+    candidate = Candidate(name, m, wish.adapt or 0.0, bandwidth, next(iter(pools)))
+    return Chosen(candidate, _penalty(wish, rows, name), wish.chooses)
+
+
+def _bandwidth(wish: Wish, rows: Rows, pool: Pool, kernel: str) -> float | None:
+    if kernel in BANDWIDTH_FREE:
+        return None
+    if not isinstance(wish.bandwidth, str):
+        return wish.bandwidth
+    return median_bandwidth(rows.X[pool.rows[:MEDIAN_ROWS]], kernel, rows.seed)
+
+
+def _penalty(wish: Wish, rows: Rows, kernel: str) -> float:
+    if not isinstance(wish.penalty, str):
+        return wish.penalty
+    return penalty_rule(kernel, float(rows.weights.sum()), rows.X.shape[1])
+
+
+def _dominant(rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Rows that pull some output's fit after them, strongest first."""
+    found: dict[int, float] = {}
+    for y, r in zip(rows.Y.T, residual.T, strict=True):
+        places = suspects(y, r)
+        features = basis.features(rows.X[places])
+        hat = features @ ridge_solve(factor, features).T * rows.weights[places]
+        which, pulls = dominating(r[places], hat, max(typical(r), NEGLIGIBLE * typical(y - np.median(y))))
+        for place, pull in zip(places[which], pulls, strict=True):
+            found[int(place)] = max(pull, found.get(int(place), 0.0))
+    order = sorted(found, key=lambda row: -found[row])
+    return np.array(order, dtype=np.int64), np.array([found[row] for row in order])

@@ -1,0 +1,272 @@
+"""The shell of the recommended estimator: parameters in, fitted attributes out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .account import tell
+from .adapting import Rows, Wish, choose, fit_model, make_pools
+from .checks import check_choice, check_integer, check_real, check_weights, warn_user
+from .engine import one_blas_thread
+from .kernels import check_kernel_name
+from .scaling import no_scaling, standard_scaling, unit_responses
+from .shell import KernelEstimator
+from .slices import check_slice_rule
+from .tuning import SCORINGS, row_scores
+
+
+class AdaptiveKernelRidge(KernelEstimator):
+    """Kernel ridge regression on centres that follow the response, with every row in the loss.
+
+    ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i - f(x_i))^2 + N penalty
+    ||f||^2``, N = sum w. A share ``adapt`` of the centres is drawn evenly over the slices of the response, so that
+    rare values have centres; the others are drawn uniformly. Rows are selected on y as centres only, never for the
+    loss, which counts every row once. Costs N m^2; a prediction costs m kernel evaluations.
+
+    Parameters
+    ----------
+    n_centers : int or "auto", default="auto"
+        m. "auto" doubles it from 50 while the cross-validated risk falls and N m^2 stays below 5e10.
+    adapt : float in [0, 1] or "auto", default="auto"
+        Share of the centres drawn evenly over the slices; 0 is random centres. "auto" chooses among 0, 0.5 and 0.8, and
+        takes more than 0 only where that beats as many random centres by half a standard error.
+    slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
+        How the response is cut. "auto" is "scott", or "log" where that leaves one slice with over 90% of the rows.
+    slice_on : {"response", "pilot", "auto"}, default="response"
+        What is cut: y, a cross-fitted first estimate of E[y | x], or the better of both.
+    kernel : str or list of str, default="matern32"
+        As in :class:`DacKernelRidge`, or several to choose from.
+    bandwidth : float, "median" or "auto", default="auto"
+        In units of the scaled features. "auto" searches from the median distance between rows.
+    degree : int, default=3
+        Of the polynomial kernel.
+    penalty : float, "rule" or "auto", default="auto"
+        lambda; "auto" chooses it with the rest.
+    scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
+        What choices aim at; a callable takes y and returns how much every row's squared error counts.
+    scale_features : {"auto", "standard"} or None, default="auto"
+        "standard": mean 0 and standard deviation 1, constant features ignored; None: features as they are. "auto" is
+        "standard".
+    solver : {"auto", "direct"}, default="auto"
+        "direct": normal equations of whitened features. "auto" is "direct".
+    fit_intercept : bool, default=True
+        Whether the mean of y is subtracted before fitting and added to predictions.
+    memory_limit : int or str, optional
+        In bytes, or a text such as "2GB"; "auto" chooses no more centres than it holds, more are refused before work
+        starts. None: the machine's memory.
+    n_jobs : int, optional
+        Threads. The result is the same to the last bit for any number.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows become centres, and the folds.
+    verbose : int, default=0
+        Whether to report progress on stderr.
+
+    Attributes
+    ----------
+    centers_ : (m, d) array, rows of X; centres that others explain are dropped
+    center_rows_ : (m,) array, their places in X
+    dual_coef_ : (m,) or (m, p) array
+    intercept_ : float or (p,) array
+    n_centers_, adapt_, slice_on_, kernel_, bandwidth_, penalty_ : what was chosen or given
+    feature_scale_ : (d,) array, what features are multiplied by
+    tuning_ : CenterTuning, what was tried and what it cost
+    noise_ : float or (p,) array, the estimated standard deviation of the noise
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> from skewridge import AdaptiveKernelRidge
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y, X_test, truth = make_peaks(1000, 2, random_state=0, return_test=True)
+    >>> model = AdaptiveKernelRidge(random_state=0).fit(X, y)
+    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.05 * truth.var())
+    True
+    """
+
+    def __init__(
+        self,
+        n_centers="auto",
+        adapt="auto",
+        slices="auto",
+        slice_on="response",
+        kernel="matern32",
+        bandwidth="auto",
+        degree=3,
+        penalty="auto",
+        scoring="mse",
+        scale_features="auto",
+        solver="auto",
+        fit_intercept=True,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_centers = n_centers
+        self.adapt = adapt
+        self.slices = slices
+        self.slice_on = slice_on
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.degree = degree
+        self.penalty = penalty
+        self.scoring = scoring
+        self.scale_features = scale_features
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose centres, bandwidth and penalty, then solve with every row.
+
+        Parameters
+        ----------
+        X : (N, d) array or data frame
+        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        sample_weight : (N,) array, optional
+            Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        checked, X, y = self._check_data(X, y, multi_output=True)
+        weights, kept = check_weights(sample_weight, len(X))
+        X, Y = X[kept], y[kept].reshape(len(kept), -1)
+        scaling = no_scaling(X.shape[1]) if self.scale_features is None else standard_scaling(X, weights)
+        unit, means, units = unit_responses(Y, weights, self.fit_intercept)
+        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y), self._draw_seed())
+
+        wish, job = self._wish, self._job
+        with one_blas_thread():
+            pools = make_pools(rows, wish, job)
+            chosen = choose(rows, pools, wish, self._limit, job)
+            model = fit_model(rows, pools, chosen, wish, job)
+
+        self._take_over(checked)
+        self._single = y.ndim == 1
+        self.tuning_ = tell(chosen, model, kept, self._scoring_name, units)
+        self._remember(X, kept, scaling, model, chosen, means, units)
+        self._warn()
+        return self
+
+    def predict(self, X, return_std=False):
+        """Return the estimate.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        return_std : bool, default=False
+            Whether to return as well the posterior standard deviation of f, that of the low-rank Gaussian process with
+            the estimated noise. It does not know what lies far from all centres.
+
+        Returns
+        -------
+        prediction : (n,) or (n, p) array
+        std : of the same shape, with ``return_std=True``
+        """
+        X = self._check_new(X)
+        X = self._scaling(X)
+        with one_blas_thread():
+            prediction = self._model.predict(X, self._job) * self._units + self._means
+            if not return_std:
+                return self._shaped(prediction)
+            return self._shaped(prediction), self._shaped(self._model.std(X) * self._units)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _wish(self):
+        kernels = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+        return Wish(
+            None if self.n_centers == "auto" else self.n_centers,
+            None if self.adapt == "auto" else float(self.adapt),
+            self.slices,
+            self.slice_on,
+            tuple(check_kernel_name(name) for name in kernels),
+            self.bandwidth,
+            self.degree,
+            self.penalty,
+            bool(self.fit_intercept),
+        )
+
+    @property
+    def _scoring_name(self):
+        return self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "callable")
+
+    def _check_parameters(self):
+        if self.n_centers != "auto":
+            check_integer("n_centers", self.n_centers, 1, also=" or 'auto'")
+        if self.adapt != "auto":
+            check_real("adapt", self.adapt, 0, 1, also=" or 'auto'")
+        if not (isinstance(self.slices, str) and self.slices == "auto"):
+            check_slice_rule(self.slices)
+        check_choice("slice_on", self.slice_on, ["response", "pilot", "auto"])
+        if not isinstance(self.kernel, str) and not (isinstance(self.kernel, list | tuple) and len(self.kernel)):
+            raise TypeError(f"kernel must be a name or a list of names; got {self.kernel!r}.")
+        self._check_kernel_parameters(self._wish.kernels)
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, ["auto", "rule"])
+        else:
+            check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
+        if self.scale_features is not None:
+            check_choice("scale_features", self.scale_features, ["auto", "standard"], later=["learn"])
+        check_choice("solver", self.solver, ["auto", "direct"], later=["cg"])
+        self._check_scoring()
+        self._check_running()
+
+    def _check_scoring(self):
+        if not callable(self.scoring):
+            check_choice("scoring", self.scoring, SCORINGS)
+        if self.scoring != "mse" and not self._wish.chooses:
+            raise ValueError(
+                f"scoring={self._scoring_name!r} has nothing to choose: centres, bandwidth and penalty are all given. "
+                "Leave one at 'auto', or scoring at 'mse'."
+            )
+
+    def _scores(self, Y):
+        """How much every row's squared error counts, averaged over outputs; None where all count alike."""
+        if self.scoring == "mse":
+            return None
+        scores = [row_scores(self.scoring, y) for y in Y.T]
+        return np.mean([score / score.mean() for score in scores], axis=0)
+
+    def _remember(self, X, kept, scaling, model, chosen, means, units):
+        self._scaling, self._model, self._means, self._units = scaling, model, means, units
+        candidate = chosen.candidate
+        self.center_rows_, self.centers_ = kept[model.rows], X[model.rows]
+        self.dual_coef_ = self._shaped(model.dual.T * units)
+        self.intercept_ = self._shaped(model.intercepts * units + means)
+        self.noise_ = self._shaped(model.noise * units)
+        self.n_centers_, self.adapt_, self.slice_on_ = len(model.rows), candidate.adapt, candidate.slice_on
+        self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, chosen.penalty
+        self.feature_scale_ = scaling.scale
+
+    def _shaped(self, values):
+        """Drop the last axis of a single output; a number for a single number."""
+        if not self._single:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[:, 0]
+
+    def _warn(self):
+        tuning = self.tuning_
+        if "penalty" in tuning.at_edge:
+            warn_user(
+                f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
+                "y. See tuning_; pass a penalty to go beyond."
+            )
+        if len(tuning.dominant):
+            rows = ", ".join(str(row) for row in tuning.dominant)
+            warn_user(
+                f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves it at its own place by "
+                f"{tuning.pulls[0]:.3g} typical residuals. Squared errors follow such rows wherever the centres are. "
+                "If they are wrong, correct them, drop them or give them a sample_weight of 0; if they are right, a "
+                "transformed response (log, asinh) may serve better."
+            )

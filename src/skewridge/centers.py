@@ -1,0 +1,141 @@
+"""Which rows become centres: a share of them drawn evenly over the slices of the response, the rest uniformly.
+
+Rows are ranked by a keyed hash of what they hold, never by their place: the same rows give the same centres in
+whatever order, with whatever repeats, and a row repeated w times counts as one row of weight w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from .slices import CROWDED, FloatArray, IntArray, check_slice_rule, slice_edges, slice_labels
+
+N_FOLDS = 5
+
+_GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Distinct rows in their canonical order, and what centres are drawn by.
+
+    Attributes
+    ----------
+    rows : (n,) array, where in the data each distinct row is first found
+    weights : (n,) array, how often each occurs
+    labels : (n, p) array, the slice of every row, for every output
+    folds : (n,) array
+    member : (N,) array, which distinct row every row of the data is
+    """
+
+    rows: IntArray
+    weights: FloatArray
+    labels: IntArray
+    folds: IntArray
+    member: IntArray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def first(self, most: int) -> Pool:
+        """The first rows in the canonical order: a random sample that depends on the rows alone."""
+        if len(self) <= most:
+            return self
+        return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], self.member)
+
+    def sliced(self, on: FloatArray, rule: object) -> Pool:
+        """The same rows and folds with slices of something else, (N, p)."""
+        return replace(self, labels=_labels(on[self.rows], self.weights, rule))
+
+    @cached_property
+    def _queues(self) -> list[tuple[IntArray, IntArray]]:
+        """For every fold, and last for none, the rows outside it: evenly over the slices, and in the rows' order."""
+        return [self._queue(np.flatnonzero(self.folds != fold)) for fold in (*range(N_FOLDS), -1)]
+
+    def _queue(self, inside: IntArray) -> tuple[IntArray, IntArray]:
+        turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
+        merged = turns.T.ravel()  # outputs take turns; a row is drawn once
+        first = np.sort(np.unique(merged, return_index=True)[1])
+        return merged[first], inside
+
+    def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
+        """Return n_centers places among the distinct rows outside a fold (-1: among all), ascending.
+
+        Draws are nested: more centres, or another share, change as few of them as they can.
+        """
+        even, uniform = self._queues[fold]
+        drawn = even[: round(adapt * n_centers)]
+        rest = uniform[~np.isin(uniform, drawn)][: max(0, n_centers - len(drawn))]
+        return np.sort(np.concatenate([drawn, rest]))
+
+
+def make_pool(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> Pool:
+    """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""
+    rows, totals, member = distinct_rows(np.column_stack([X, Y]), weights, seed)
+    labels = _labels(Y[rows], totals, rule)
+    folds = np.empty(len(rows), dtype=np.int64)
+    folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(rows)) % N_FOLDS
+    return Pool(rows, totals, labels, folds, member)
+
+
+def distinct_rows(table: FloatArray, weights: FloatArray, seed: int) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the distinct rows in the order of a keyed hash of their values.
+
+    They come as their first places, their weights in all, and for every row which of them it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows, weights, member = distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.ones(3), seed=0)
+    >>> sorted(zip(rows.tolist(), weights.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    >>> rows[member]
+    array([0, 1, 0])
+    """
+    table = table + 0.0  # -0.0 and 0.0 are one number
+    order = np.argsort(_hashes(table, seed), kind="stable")
+    table = table[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (table[1:] != table[:-1]).any(axis=1)
+    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=np.int64)
+    member[order] = np.cumsum(new) - 1
+    return order[starts], np.add.reduceat(weights[order], starts), member
+
+
+def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
+    """Return the rule that "auto" stands for: Scott's, or "log" where that leaves one slice with over 90% of rows."""
+    if not isinstance(rule, str) or rule != "auto":
+        return check_slice_rule(rule)
+    counts = np.bincount(slice_labels(y, slice_edges(y, "scott", weights)), weights)
+    return "log" if len(counts) > 1 and counts.max() > CROWDED * counts.sum() else "scott"
+
+
+def _labels(Y: FloatArray, weights: FloatArray, rule: object) -> IntArray:
+    """The slice of every row, for every output, (n, p)."""
+    edges = [slice_edges(y, choose_rule(y, rule, weights), weights) for y in Y.T]
+    return np.column_stack([slice_labels(y, e) for y, e in zip(Y.T, edges, strict=True)])
+
+
+def _round_robin(labels: IntArray) -> IntArray:
+    """Return places in an order that takes one row of every slice, then a second one, and so on."""
+    order = np.argsort(labels, kind="stable")
+    counts = np.bincount(labels)
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.argsort(rank, kind="stable")
+
+
+def _hashes(table: FloatArray, seed: int) -> npt.NDArray[np.uint64]:
+    """One 64-bit hash a row, keyed by the seed (splitmix64 over the columns)."""
+    bits = np.ascontiguousarray(table).view(np.uint64)
+    state = np.full(len(table), (int(_GOLDEN) * (seed + 1)) % 2**64, dtype=np.uint64)
+    for column in bits.T:
+        state = (state ^ column) * _GOLDEN
+        state = (state ^ (state >> _HALF)) * _MIX
+        state ^= state >> _HALF
+    return state

@@ -1,0 +1,206 @@
+"""Judging ways to place centres by cross-validation with the centres drawn inside the folds.
+
+A fold's rows neither enter the loss nor help to draw the centres that they are judged by: leave-one-out and generalised
+cross-validation cannot see that a row's own y made it a centre. All folds share one pass over the data: the pass sums
+features of the union of the folds' centres (about 1.25 m of them), and every fold projects the sums on its own centres.
+One judgement costs about 1.6 fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .centers import N_FOLDS, Pool
+from .engine import Job, run
+from .kernels import Kernel, make_kernel
+from .lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
+from .slices import FloatArray, IntArray
+
+PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to place centres and to measure closeness."""
+
+    kernel: str
+    n_centers: int
+    adapt: float
+    bandwidth: float | None
+    slice_on: str = "response"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A candidate's errors in every fold along the penalties.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    penalties : (P,) array
+    errors : (N_FOLDS, P) array, squared errors as the scores count them, over the variance, averaged over outputs
+    plain : the same with all rows alike
+    biases : the mean of y minus prediction, over the standard deviation
+    """
+
+    candidate: Candidate
+    penalties: FloatArray
+    errors: FloatArray
+    plain: FloatArray
+    biases: FloatArray
+
+    @property
+    def curve(self) -> FloatArray:
+        """The risk along the penalties, (P,)."""
+        return self.errors.mean(axis=0)
+
+    @property
+    def place(self) -> int:
+        """Where the risk is least."""
+        return int(np.argmin(self.curve))
+
+    @property
+    def risk(self) -> float:
+        """The least risk."""
+        return float(self.curve[self.place])
+
+    @property
+    def margins(self) -> FloatArray:
+        """The standard error of the risk between folds, (P,)."""
+        spread: FloatArray = self.errors.std(axis=0, ddof=1) / np.sqrt(len(self.errors))
+        return spread
+
+    @property
+    def penalty(self) -> float:
+        """The penalty of the least risk."""
+        return float(self.penalties[self.place])
+
+    def beats(self, other: Verdict, margin: float) -> bool:
+        """Whether the risk is lower than another's by so many standard errors of the folds' differences."""
+        gains = other.errors[:, other.place] - self.errors[:, self.place]
+        return bool(gains.mean() > margin * gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
+@dataclass(frozen=True)
+class FoldedRows:
+    """Distinct rows, fold after fold, with what is known of them: the data that candidates are judged on.
+
+    Attributes
+    ----------
+    X, Y, weights : (n, d), (n, p) and (n,) arrays
+    scores : (n,) array, how much a row's squared error counts; None where all count alike
+    places : (n,) array, where a distinct row of the pools stands here
+    ends : where every fold ends
+    pools : what is sliced -> Pool
+    scale : (p,) array, the outputs' variances; 1 where it is 0
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    weights: FloatArray
+    scores: FloatArray | None
+    places: IntArray
+    ends: tuple[int, ...]
+    pools: dict[str, Pool]
+    scale: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+def fold_rows(X: FloatArray, Y: FloatArray, scores: FloatArray | None, pools: dict[str, Pool], most: int) -> FoldedRows:
+    """Return the rows of the pools (at most ``most`` of them) fold after fold; all pools hold the same rows."""
+    pools = {name: pool.first(most) for name, pool in pools.items()}
+    pool = next(iter(pools.values()))
+    order = np.argsort(pool.folds, kind="stable")
+    places = np.empty(len(pool), dtype=np.int64)
+    places[order] = np.arange(len(pool))
+    rows, weights = pool.rows[order], pool.weights[order]
+    ends = np.searchsorted(pool.folds[order], np.arange(N_FOLDS), side="right")
+    Y = Y[rows]
+    mean = np.average(Y, axis=0, weights=weights)
+    variance = np.average((Y - mean) ** 2, axis=0, weights=weights)
+    scale = np.where(variance > 0, variance, 1.0)
+    picked = None if scores is None else scores[rows]
+    return FoldedRows(X[rows], Y, weights, picked, places, tuple(int(e) for e in ends), pools, scale)
+
+
+class Judge:
+    """Judges candidates, remembers verdicts, and counts what they cost."""
+
+    def __init__(
+        self, rows: FoldedRows, degree: int, penalties: FloatArray | None, fit_intercept: bool, job: Job
+    ) -> None:
+        self.rows, self.degree, self.given, self.fit_intercept, self.job = rows, degree, penalties, fit_intercept, job
+        self.verdicts: dict[Candidate, Verdict] = {}
+        self.flops = 0.0
+
+    def __call__(self, candidate: Candidate) -> Verdict:
+        """Return the candidate's verdict."""
+        if candidate not in self.verdicts:
+            self.verdicts[candidate] = self._judge(candidate)
+        return self.verdicts[candidate]
+
+    def kernel(self, candidate: Candidate) -> Kernel:
+        """The candidate's kernel."""
+        return make_kernel(candidate.kernel, self.rows.X, candidate.bandwidth, self.degree)
+
+    def _judge(self, candidate: Candidate) -> Verdict:
+        kernel = self.kernel(candidate)
+        penalties = self.penalties(kernel)
+        drawn, basis, sums = self.summed(candidate, kernel)
+        scored = self._scored(basis, sums)
+        fits = self.fold_fits(drawn, basis, sums, penalties)
+        parts = [_errors(*fit, sums[f], scored[f], self.rows.scale) for f, fit in enumerate(fits)]
+        plain, errors, biases = (np.array(part) for part in zip(*parts, strict=True))
+        return Verdict(candidate, penalties, errors, plain, biases)
+
+    def penalties(self, kernel: Kernel) -> FloatArray:
+        """The penalties to try: the one given, or a path in units of the kernel's mean diagonal."""
+        return PENALTIES * float(np.mean(kernel.diagonal(self.rows.X))) if self.given is None else self.given
+
+    def fold_fits(
+        self, drawn: list[IntArray], basis: Basis, sums: list[Sums], penalties: FloatArray
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield every fold's coefficients on the union's basis, (P, p, r), and its intercepts, (p,).
+
+        They come from the rows outside the fold, on centres drawn outside it.
+        """
+        total = sum(sums[1:], sums[0])
+
+        def fit(fold: int) -> tuple[FloatArray, FloatArray]:
+            T, train = subspace(basis, self.rows.X[drawn[fold]]), total - sums[fold]
+            own, intercepts = projected(train, T), train.means * self.fit_intercept
+            return ridge_path(own.gram, own.moments(intercepts), penalties * train.n_rows) @ T, intercepts
+
+        return run(fit, range(N_FOLDS), self.job, "folds")
+
+    def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
+        """Every fold's centres, the basis of all of them, and the folds' sums."""
+        rows = self.rows
+        pool = rows.pools[candidate.slice_on]
+        drawn = [rows.places[pool.draw(candidate.n_centers, candidate.adapt, fold)] for fold in range(N_FOLDS)]
+        basis = make_basis(kernel, rows.X[np.unique(np.concatenate(drawn))])
+        r = len(basis.kept)
+        self.flops += len(rows) * r * (2.0 * r + 30.0) + N_FOLDS * 10.0 * r**3
+        return drawn, basis, sum_by_fold(basis, rows.X, rows.Y, rows.weights, rows.ends, self.job)
+
+    def _scored(self, basis: Basis, sums: list[Sums]) -> list[Sums]:
+        """The folds' sums as the scores count rows."""
+        rows = self.rows
+        if rows.scores is None:
+            return sums
+        return sum_by_fold(basis, rows.X, rows.Y, rows.weights * rows.scores, rows.ends, self.job)
+
+
+def _errors(
+    beta: FloatArray, intercepts: FloatArray, sums: Sums, scored: Sums, scale: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean squared errors, the same as the scores count them, and mean errors, of a fold along the penalties, (P,)."""
+    plain = sums.squared_error(beta, intercepts) / (scale * sums.n_rows)
+    errors = scored.squared_error(beta, intercepts) / (scale * scored.n_rows) if scored is not sums else plain
+    bias = sums.error(beta, intercepts) / (np.sqrt(scale) * sums.n_rows)
+    return plain.mean(axis=1), errors.mean(axis=1), bias.mean(axis=1)

@@ -1,0 +1,190 @@
+"""The low-rank model: f(x) = k(x, C) a on m centres C, with every row in the loss.
+
+With K_CC = L L', the features F(x) = L^-1 k(C, x) are orthonormal in the kernel's space, so that the penalty is
+||beta||^2 and a = L^-T beta. (F'F + N penalty I) beta = F'y. Features are whitened BEFORE they are summed: sums of raw
+kernel values lose all digits at wide bandwidths. The seam: :func:`sum_features` passes the data and knows no penalty;
+:func:`ridge_path` knows no data and serves every penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .engine import Job, run
+from .kernels import Kernel
+from .lapack import cholesky, cholesky_solve, lower_solve, pivoted_cholesky, tridiagonalise
+from .slices import FloatArray, IntArray
+
+BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
+TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
+
+
+@dataclass(frozen=True)
+class Basis:
+    """r functions, orthonormal in the kernel's space, that span the kernel at the centres.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    centers : (r, d) array, the centres that are linearly independent
+    kept : (r,) array, their places among the centres given
+    factor : (r, r) array, L, lower triangular
+    """
+
+    kernel: Kernel
+    centers: FloatArray
+    kept: IntArray
+    factor: FloatArray
+
+    @cached_property
+    def _right(self) -> FloatArray:
+        return self.kernel.prepare_right(self.centers)
+
+    def features(self, X: FloatArray) -> FloatArray:
+        """F(x) = L^-1 k(C, x) of every row, (n, r)."""
+        return lower_solve(self.factor, self.kernel.cross_prepared(X, self._right))
+
+    def dual(self, beta: FloatArray) -> FloatArray:
+        """L^-T beta: the coefficients of k(x, C), for every row of beta, (p, r)."""
+        return lower_solve(self.factor, np.array(beta, dtype=np.float64, order="C"), transpose=True)
+
+
+def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
+    """Return the basis of some centres; rank-revealing, so repeated or nearly dependent centres do no harm."""
+    kept, factor = pivoted_cholesky(kernel.gram(centers), TOLERANCE)
+    return Basis(kernel, centers[kept], kept, factor)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows with weights w: F'wF, (r, r); F'w[Y, 1], (r, p + 1); and [Y, 1]'w[Y, 1]."""
+
+    gram: FloatArray
+    cross: FloatArray
+    inner: FloatArray
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.gram + other.gram, self.cross + other.cross, self.inner + other.inner)
+
+    def __sub__(self, other: Sums) -> Sums:
+        return Sums(self.gram - other.gram, self.cross - other.cross, self.inner - other.inner)
+
+    @property
+    def n_rows(self) -> float:
+        """The sum of the weights."""
+        return float(self.inner[-1, -1])
+
+    @property
+    def means(self) -> FloatArray:
+        """The means of Y, (p,)."""
+        return self.inner[-1, :-1] / self.n_rows
+
+    def moments(self, intercepts: FloatArray) -> FloatArray:
+        """F'w(Y - intercepts), (p, r)."""
+        return np.ascontiguousarray((self.cross[:, :-1] - np.outer(self.cross[:, -1], intercepts)).T)
+
+    def squared_error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
+        """Sum of w (Y - intercepts - F beta)^2 for betas (P, p, r): (P, p)."""
+        yy, y1 = np.diagonal(self.inner)[:-1], self.inner[-1, :-1]
+        total = yy - 2 * intercepts * y1 + intercepts**2 * self.n_rows
+        fitted = np.einsum("qpr,pr->qp", beta, self.moments(intercepts))
+        square = np.einsum("qpr,qpr->qp", beta, beta @ self.gram)
+        return np.maximum(total - 2 * fitted + square, 0.0)
+
+    def error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
+        """Sum of w (Y - intercepts - F beta) for betas (P, p, r): (P, p)."""
+        return self.inner[-1, :-1] - intercepts * self.n_rows - beta @ self.cross[:, -1]
+
+
+def sum_features(
+    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, job: Job, label: str = "sums"
+) -> Sums:
+    """Sum over blocks of rows, in the order of the rows; the same bits for any number of threads."""
+
+    def block(start: int) -> Sums:
+        rows = slice(start, start + BLOCK_ROWS)
+        root = np.sqrt(weights[rows])[:, None]
+        features = basis.features(X[rows])
+        features *= root
+        targets = np.column_stack([Y[rows], np.ones(len(root))]) * root
+        return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
+
+    parts = run(block, range(0, len(X), BLOCK_ROWS), job, label)
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
+
+
+def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> FloatArray:
+    """(gram + c)^-1 moments for every ridge c and every row of moments, (P, p, r); overwrites the gram.
+
+    The gram is reduced to a tridiagonal once; a ridge then costs O(r^2).
+    """
+    from .tridiagonal import factorise_shifted, solve_shifted  # compiled on first use
+
+    n = len(gram)
+    T = tridiagonalise(gram)
+    pivots, below = np.empty((len(ridges), n)), np.zeros((len(ridges), n))
+    factorise_shifted(T.diagonal, T.off, ridges, pivots, below)
+    out = np.empty((len(moments), len(ridges), n))
+    for z, solution in zip(T.rotate(moments.copy(), transpose=True), out, strict=True):
+        solve_shifted(pivots, below, z, solution)
+    return T.rotate(out.reshape(-1, n), transpose=False).reshape(out.shape).transpose(1, 0, 2)
+
+
+def ridge_factor(gram: FloatArray, ridge: float) -> FloatArray:
+    """The Cholesky factor of gram + ridge I."""
+    matrix = np.array(gram, order="C")
+    matrix.reshape(-1)[:: len(gram) + 1] += ridge
+    return cholesky(matrix)
+
+
+def ridge_solve(factor: FloatArray, moments: FloatArray) -> FloatArray:
+    """(gram + ridge)^-1 moments, (p, r)."""
+    return cholesky_solve(factor, moments.copy())
+
+
+def leverages(factor: FloatArray, features: FloatArray) -> FloatArray:
+    """F(x)' (gram + ridge)^-1 F(x) of every row, (n,)."""
+    return np.sum(lower_solve(factor, features.copy()) ** 2, axis=1)
+
+
+def subspace(basis: Basis, centers: FloatArray) -> FloatArray:
+    """Return an orthonormal T', (q, r), of the functions that some of the basis's centres span: features T F."""
+    inside = basis.features(centers)
+    kept, factor = pivoted_cholesky(inside @ inside.T, TOLERANCE)
+    return np.ascontiguousarray(lower_solve(factor, np.ascontiguousarray(inside[kept].T)).T)
+
+
+def projected(sums: Sums, T: FloatArray) -> Sums:
+    """Sums of the features T F."""
+    return Sums(T @ sums.gram @ T.T, T @ sums.cross, sums.inner)
+
+
+def predict_blocks(
+    kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, job: Job, label: str = "prediction"
+) -> FloatArray:
+    """k(X, C) @ dual', (n, p), with dual (p, m), block by block."""
+    right = kernel.prepare_right(centers)
+
+    def block(start: int) -> FloatArray:
+        rows = X[start : start + BLOCK_ROWS]
+        return np.column_stack([kernel.matvec_prepared(rows, right, row) for row in dual])
+
+    return np.concatenate(list(run(block, range(0, len(X), BLOCK_ROWS), job, label)))
+
+
+def sum_by_fold(
+    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
+) -> list[Sums]:
+    """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
+    starts = [0, *ends[:-1]]
+    return [
+        sum_features(basis, X[start:end], Y[start:end], weights[start:end], job, "choosing")
+        for start, end in zip(starts, ends, strict=True)
+    ]

@@ -1,0 +1,58 @@
+"""Features on a common scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .slices import TINIEST, FloatArray
+
+CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """(x - shift) * scale, feature by feature."""
+
+    shift: FloatArray
+    scale: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the scaled features."""
+        return np.ascontiguousarray((X - self.shift) * self.scale)
+
+
+def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return responses of mean 0 (where they are centred) and magnitude about 1, the means, and the units.
+
+    Units are powers of two: what is computed is the same to the last bit in any of them, and nothing overflows.
+    """
+    largest = np.maximum(np.abs(Y).max(axis=0), TINIEST)
+    means = np.average(Y / largest, axis=0, weights=weights) * largest if centre else np.zeros(Y.shape[1])
+    size = np.maximum(np.abs(Y - means).max(axis=0), TINIEST)
+    units = 2.0 ** np.floor(np.log2(size))
+    return (Y - means) / units, means, units
+
+
+def no_scaling(n_features: int) -> Scaling:
+    """Leave features as they are."""
+    return Scaling(np.zeros(n_features), np.ones(n_features))
+
+
+def standard_scaling(X: FloatArray, weights: FloatArray) -> Scaling:
+    """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standard_scaling(np.array([[0.0, 7.0], [2.0, 7.0]]), np.ones(2))(np.array([[2.0, 8.0]]))
+    array([[1., 0.]])
+    """
+    largest = np.abs(X).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
+    mean = np.average(X / unit, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
+    varies = deviation > CONSTANT
+    scale = np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies & (deviation * unit > 1e-300))
+    return Scaling(mean * unit, scale)

@@ -1,0 +1,112 @@
+"""The search for centres, bandwidth and penalty of the low-rank model.
+
+Centres are doubled while that lowers the cross-validated risk, with shares and bandwidths searched while they are few
+and cheap. Adaptive centres are taken only where they beat as many random ones for certain; where they do not, the whole
+search is done again with random ones, so that the outcome is what a user of random centres would have had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .judging import Candidate, Judge, Verdict
+from .kernels import BANDWIDTH_FREE
+
+SHARES = (0.5, 0.8)  # adaptive shares tried by "auto", besides 0
+FEWEST_CENTERS = 50
+MOST_CENTERS = 2000  # of "auto"
+MOST_WORK = 5e10  # rows times squared centres of "auto"
+SMALL = 100  # up to so many centres everything is searched, and one level without improvement does not end the growth
+GROWING_MARGIN = 0.0  # standard errors by which twice the centres must beat as many as before
+MARGIN = 0.5  # standard errors by which adaptive centres must beat random ones
+CLEAR_MARGIN = 3.0  # standard errors that no other bandwidth of the random centres would make up for
+MOST_OCTAVES = 12
+CLIMBING_MARGIN = 0.5  # standard errors by which a bandwidth must beat the one before
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be chosen: numbers of centres, shares, kernels, and whether the bandwidth is searched."""
+
+    levels: tuple[int, ...]
+    adapt: float | None
+    kernels: tuple[str, ...]
+    bandwidths: dict[str, float | None]
+    search_bandwidth: bool
+    slice_on: tuple[str, ...]
+
+
+def search(space: Space, judge: Judge) -> Verdict:
+    """Return the best candidate's verdict; adaptive centres only where they beat as many random ones for certain."""
+    shares = (space.adapt,) if space.adapt is not None else SHARES
+    best = _least(_grow(space, judge, name, on, shares) for name in space.kernels for on in space.slice_on)
+    if space.adapt is not None or _beats_random(space, judge, best):
+        return best
+    return _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
+
+
+def _beats_random(space: Space, judge: Judge, best: Verdict) -> bool:
+    """Whether a verdict beats as many random centres, at a bandwidth of their own where it matters."""
+    random = judge(replace(best.candidate, adapt=0.0))
+    if best.beats(random, CLEAR_MARGIN):
+        return True
+    return best.beats(_climb(judge, random, _climbs(space, random.candidate.kernel)), MARGIN)
+
+
+def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[float, ...]) -> Verdict:
+    """Double the centres while that lowers the risk.
+
+    Few centres are cheap, so shares and bandwidths are searched there; with more the choice so far is kept, and both
+    are searched once more at the end.
+    """
+    best, failures = None, 0
+    for m in space.levels:
+        if best is None or m <= SMALL:
+            bandwidth = space.bandwidths[kernel] if best is None else best.candidate.bandwidth
+            here = _least(judge(Candidate(kernel, m, a, bandwidth, slice_on)) for a in shares)
+            here = _climb(judge, here, _climbs(space, kernel))
+        else:
+            here = judge(replace(best.candidate, n_centers=m))
+        if best is None or here.beats(best, GROWING_MARGIN):
+            best, failures = here, 0
+        elif m > SMALL or failures:
+            break
+        else:
+            failures = 1
+    assert best is not None, "there is at least one level"
+    best = _least(judge(replace(best.candidate, adapt=a)) for a in shares)
+    return _climb(judge, best, _climbs(space, kernel))
+
+
+def _climbs(space: Space, kernel: str) -> bool:
+    return space.search_bandwidth and kernel not in BANDWIDTH_FREE
+
+
+def _climb(judge: Judge, best: Verdict, climbs: bool) -> Verdict:
+    """Halve the bandwidth while that lowers the risk for certain, else double it while that does."""
+    for factor in (0.5, 2.0) if climbs else ():
+        start = best
+        for _ in range(MOST_OCTAVES):
+            there = judge(_stretched(best.candidate, factor))
+            if not there.beats(best, CLIMBING_MARGIN):
+                break
+            best = there
+        if best is not start:
+            break
+    return best
+
+
+def _stretched(candidate: Candidate, factor: float) -> Candidate:
+    return replace(candidate, bandwidth=float(candidate.bandwidth or 1.0) * factor)
+
+
+def _least(verdicts: Iterable[Verdict]) -> Verdict:
+    return min(verdicts, key=lambda verdict: verdict.risk)
+
+
+def center_levels(n_rows: int, most: int) -> tuple[int, ...]:
+    """Numbers of centres to try: 50, 100, 200, ... up to ``most`` and the number of rows."""
+    top = max(1, min(n_rows, most, max(400, n_rows // 4)))
+    doubled = [FEWEST_CENTERS * 2**i for i in range(20) if FEWEST_CENTERS * 2**i <= top]
+    return tuple(doubled) if doubled and top < n_rows else tuple(sorted({*doubled, top}))
