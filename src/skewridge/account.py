@@ -24,7 +24,8 @@ class CenterTuning:
     chosen : a dict with kernel, n_centers, adapt, bandwidth, slice_on, penalty and risk; the risk is the held-out
         squared error over the variance of y, averaged over outputs
     penalty : the chosen penalty
-    dominant, pulls : rows that dominate the fit, strongest first, and by how many typical residuals each moves it
+    dominant, pulls : rows that dominate the fit, the culprit first, and by how many typical residuals each moves the
+        fitted values in all
     tried : a list of dicts like ``chosen``, in the order tried
     penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and its standard error
         between folds

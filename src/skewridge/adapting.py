@@ -178,7 +178,7 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     ridge = chosen.penalty * sums.n_rows
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
     noise = np.sqrt(rows.weights @ residual**2 / max(sums.n_rows - freedom, 1.0))
-    dominant, pulls = _dominant(rows, basis, factor, residual)
+    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept)
     return LowRankModel(basis, centers[basis.kept], beta, intercepts, factor, noise, sums.n_rows, dominant, pulls)
 
 
@@ -232,15 +232,18 @@ def _penalty(wish: Wish, rows: Rows, kernel: str) -> float:
     return penalty_rule(kernel, float(rows.weights.sum()), rows.X.shape[1])
 
 
-def _dominant(rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Rows that pull some output's fit after them, strongest first."""
-    found: dict[int, float] = {}
+def _dominant(
+    rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray, fit_intercept: bool
+) -> tuple[IntArray, FloatArray]:
+    """Rows that pull some output's fit after them, culprits first; 1/N of a row's leverage is the intercept's."""
+    level = fit_intercept / rows.weights.sum()
+    found: dict[int, float] = {}  # in the order of their naming
     for y, r in zip(rows.Y.T, residual.T, strict=True):
         places = suspects(y, r)
         features = basis.features(rows.X[places])
-        hat = features @ ridge_solve(factor, features).T * rows.weights[places]
-        which, pulls = dominating(r[places], hat, max(typical(r), NEGLIGIBLE * typical(y - np.median(y))))
+        hat = (features @ ridge_solve(factor, features).T + level) * rows.weights[places]
+        spread = max(typical(r), NEGLIGIBLE * typical(y))
+        which, pulls = dominating(r[places], y[places] - np.median(y), hat, spread)
         for place, pull in zip(places[which], pulls, strict=True):
             found[int(place)] = max(pull, found.get(int(place), 0.0))
-    order = sorted(found, key=lambda row: -found[row])
-    return np.array(order, dtype=np.int64), np.array([found[row] for row in order])
+    return np.array(list(found), dtype=np.int64), np.array(list(found.values()))

@@ -265,8 +265,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         if len(tuning.dominant):
             rows = ", ".join(str(row) for row in tuning.dominant)
             warn_user(
-                f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves it at its own place by "
-                f"{tuning.pulls[0]:.3g} typical residuals. Squared errors follow such rows wherever the centres are. "
-                "If they are wrong, correct them, drop them or give them a sample_weight of 0; if they are right, a "
-                "transformed response (log, asinh) may serve better."
+                f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
+                f"{tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows wherever the "
+                "centres are. If they are wrong, correct them, drop them or give them a sample_weight of 0; if they "
+                "are right, a transformed response (log, asinh) may serve better."
             )

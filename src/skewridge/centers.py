@@ -16,7 +16,7 @@ from .slices import CROWDED, FloatArray, IntArray, check_slice_rule, slice_edges
 
 N_FOLDS = 5
 
-_GOLDEN, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_GOLDEN, _MIX, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 
 
@@ -137,5 +137,6 @@ def _hashes(table: FloatArray, seed: int) -> npt.NDArray[np.uint64]:
     for column in bits.T:
         state = (state ^ column) * _GOLDEN
         state = (state ^ (state >> _HALF)) * _MIX
+        state = (state ^ (state >> _HALF)) * _LAST
         state ^= state >> _HALF
     return state

@@ -20,6 +20,7 @@ from .lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, s
 from .slices import FloatArray, IntArray
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
+LEAST_GAIN = 1e-6  # share of the risk below which two candidates are alike
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Verdict:
     def beats(self, other: Verdict, margin: float) -> bool:
         """Whether the risk is lower than another's by so many standard errors of the folds' differences."""
         gains = other.errors[:, other.place] - self.errors[:, self.place]
-        return bool(gains.mean() > margin * gains.std(ddof=1) / np.sqrt(len(gains)))
+        error = float(gains.std(ddof=1)) / np.sqrt(len(gains))
+        return bool(gains.mean() > max(margin * error, LEAST_GAIN * other.risk))
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,10 @@ class Judge:
         drawn, basis, sums = self.summed(candidate, kernel)
         scored = self._scored(basis, sums)
         fits = self.fold_fits(drawn, basis, sums, penalties)
-        parts = [_errors(*fit, sums[f], scored[f], self.rows.scale) for f, fit in enumerate(fits)]
+        counted = sum(fold.n_rows for fold in scored) / N_FOLDS
+        if not counted > 0:
+            raise ValueError("scoring gives no weight to any of the rows that candidates are judged by.")
+        parts = [_errors(*fit, sums[f], scored[f], counted, self.rows.scale) for f, fit in enumerate(fits)]
         plain, errors, biases = (np.array(part) for part in zip(*parts, strict=True))
         return Verdict(candidate, penalties, errors, plain, biases)
 
@@ -197,10 +202,13 @@ class Judge:
 
 
 def _errors(
-    beta: FloatArray, intercepts: FloatArray, sums: Sums, scored: Sums, scale: FloatArray
+    beta: FloatArray, intercepts: FloatArray, sums: Sums, scored: Sums, counted: float, scale: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean squared errors, the same as the scores count them, and mean errors, of a fold along the penalties, (P,)."""
+    """Mean squared errors, the same as the scores count them, and mean errors, of a fold along the penalties, (P,).
+
+    Scores are divided by their mean over folds, not by the fold's own: a fold may hold no row that counts.
+    """
     plain = sums.squared_error(beta, intercepts) / (scale * sums.n_rows)
-    errors = scored.squared_error(beta, intercepts) / (scale * scored.n_rows) if scored is not sums else plain
+    errors = scored.squared_error(beta, intercepts) / (scale * counted) if scored is not sums else plain
     bias = sums.error(beta, intercepts) / (np.sqrt(scale) * sums.n_rows)
     return plain.mean(axis=1), errors.mean(axis=1), bias.mean(axis=1)

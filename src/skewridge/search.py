@@ -3,8 +3,8 @@
 Three bandwidths two octaves apart around the median heuristic are screened, then the best one's neighbours an octave
 and half an octave away, each on 6 to 20 nodes that hold about 3,000 rows; then the penalty is chosen at the bandwidth
 found on 20 nodes. With nodes of 500 rows that is 56 reductions. Where fewer nodes are tried than there are, a standard
-error is added to the estimated risk: estimates from few nodes are least certain where the penalty is small, and must
-not be believed there.
+error is added to the estimated risk, of which a negative estimate counts as none: estimates from few nodes are least
+certain where the penalty is small, and must not be believed there.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Search:
         tried = sorted(self.risks, key=lambda b: b or 0.0)
         values = np.array([self.risks[b].risk for b in tried])
         margins = np.array([self.risks[b].error for b in tried])
-        bound = (values + FINAL_MARGIN * margins)[tried.index(best)]
+        bound = (np.maximum(values, 0.0) + FINAL_MARGIN * margins)[tried.index(best)]
         penalty, edge = _lowest(self.penalties, bound, self.fallback)
         edges = {"bandwidth": search_bandwidth and best in (tried[0], tried[-1]), "penalty": edge}
         at_edge = tuple(name for name, reached in edges.items() if reached)
@@ -128,7 +128,7 @@ class Search:
         rows, cancels in the difference, and its standard error is small where two choices err alike.
         """
         tables = [self.risks[b] for b in bandwidths]
-        risk = np.array([table.risk for table in tables])
+        risk = np.maximum([table.risk for table in tables], 0.0)
         without = np.array([table.without for table in tables])
         safe = np.unravel_index(np.argmin(risk + SAFE_MARGIN * jackknife_error(without)), risk.shape)
         difference = without - without[safe]
@@ -182,7 +182,7 @@ class Search:
     def cost(self, found: Found) -> dict[str, float]:
         """What aiming at the scores costs in mean squared error against all that was tried, and the bias it brings."""
         plain_risks = self.plain or self.risks  # a scoring may count every row alike
-        bounds = {b: risk.risk + FINAL_MARGIN * risk.error for b, risk in plain_risks.items()}
+        bounds = {b: np.maximum(risk.risk, 0.0) + FINAL_MARGIN * risk.error for b, risk in plain_risks.items()}
         chosen = float(bounds[found.bandwidth][found.column])
         least = min(float(bound.min()) for bound in bounds.values())
         plain = every_row_alike(self.data.y)

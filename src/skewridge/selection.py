@@ -1,8 +1,8 @@
 """The search for centres, bandwidth and penalty of the low-rank model.
 
 Centres are doubled while that lowers the cross-validated risk, with shares and bandwidths searched while they are few
-and cheap. Adaptive centres are taken only where they beat as many random ones for certain; where they do not, the whole
-search is done again with random ones, so that the outcome is what a user of random centres would have had.
+and cheap. Adaptive centres must beat as many random ones by a margin; where that is not clear the whole search is done
+with random centres too, and what a user of random centres would have had is taken unless adaptive ones are better.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class Space:
 
 
 def search(space: Space, judge: Judge) -> Verdict:
-    """Return the best candidate's verdict; adaptive centres only where they beat as many random ones for certain."""
+    """Return the best candidate's verdict; adaptive centres have to earn their place.
+
+    They must beat as many random ones, clearly; or by a margin, and then any number of random ones as well.
+    """
     shares = (space.adapt,) if space.adapt is not None else SHARES
     best = _least(_grow(space, judge, name, on, shares) for name in space.kernels for on in space.slice_on)
-    if space.adapt is not None or _beats_random(space, judge, best):
+    if space.adapt is not None:
         return best
-    return _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
-
-
-def _beats_random(space: Space, judge: Judge, best: Verdict) -> bool:
-    """Whether a verdict beats as many random centres, at a bandwidth of their own where it matters."""
-    random = judge(replace(best.candidate, adapt=0.0))
-    if best.beats(random, CLEAR_MARGIN):
-        return True
-    return best.beats(_climb(judge, random, _climbs(space, random.candidate.kernel)), MARGIN)
+    equal = judge(replace(best.candidate, adapt=0.0))
+    if best.beats(equal, CLEAR_MARGIN):
+        return best
+    equal = _climb(judge, equal, _climbs(space, equal.candidate.kernel))
+    random = _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
+    return best if best.beats(equal, MARGIN) and best.risk < random.risk else random
 
 
 def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[float, ...]) -> Verdict:

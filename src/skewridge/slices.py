@@ -226,7 +226,8 @@ def _unit_scale(y: FloatArray) -> FloatArray:
 
 
 def _slices_of_width(values: FloatArray, width: float) -> int:
-    return int(min(np.ceil(np.ptp(values) / width), MAX_SLICES)) if width > 0 else MAX_SLICES
+    span = float(np.ptp(values))
+    return int(np.ceil(span / width)) if width > span / MAX_SLICES else MAX_SLICES
 
 
 def _capped(n_slices: int, weights: FloatArray) -> int:
