@@ -2,8 +2,8 @@
 
     python benchmarks/adaptive_melbourne.py [--splits 20]
 
-80% of the rows are fitted. Both choose among the same bandwidths on the training rows: the exact fit by leave-one-out, the
-adaptive one by its folds. Limits: test error 1.05 of the exact fit's in a tenth of its time.
+80% of the rows are fitted. Both choose among the same bandwidths on the training rows: the exact fit by leave-one-out,
+the adaptive one by its folds. Limits: test error 1.05 of the exact fit's in a tenth of its time.
 """
 
 import argparse
