@@ -6,6 +6,7 @@ pools (what is sliced, folds) -> candidates judged -> centres drawn from all row
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -28,13 +29,12 @@ from .lowrank import (
 )
 from .outliers import NEGLIGIBLE, dominating, suspects, typical
 from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
-from .pilot import cross_fitted, within
+from .pilot import FEWEST_ROWS, cross_fitted, within
 from .planning import machine_memory
 from .selection import FEWEST_CENTERS, MOST_CENTERS, MOST_WORK, Space, center_levels, search
 from .slices import FloatArray, IntArray
 
 SEARCH_ROWS = 50_000  # choices are made on so many rows at most
-FEWEST_ROWS = 10  # nothing is chosen by fewer rows
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class LowRankModel:
     dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     pulls: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    @property
+    @cached_property
     def dual(self) -> FloatArray:
         """The coefficients of k(x, C), (p, r)."""
         return self.basis.dual(self.beta)
@@ -172,10 +172,10 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     basis = make_basis(kernel, rows.X[centers])
     sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit")
     intercepts = sums.means * wish.fit_intercept
-    factor = ridge_factor(sums.gram, chosen.penalty * sums.n_rows)
+    ridge = chosen.penalty * sums.n_rows
+    factor = ridge_factor(sums.gram, ridge)
     beta = ridge_solve(factor, sums.moments(intercepts))
     residual = rows.Y - intercepts - predict_blocks(kernel, basis.centers, basis.dual(beta), rows.X, job, "residuals")
-    ridge = chosen.penalty * sums.n_rows
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
     noise = np.sqrt(rows.weights @ residual**2 / max(sums.n_rows - freedom, 1.0))
     dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept)

@@ -12,7 +12,8 @@ from .kernels import check_kernel_name
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
-from .tuning import SCORINGS, row_scores
+from .splits import draw_seed
+from .tuning import SCORINGS, row_scores, scoring_name
 
 
 class AdaptiveKernelRidge(KernelEstimator):
@@ -139,7 +140,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         X, Y = X[kept], y[kept].reshape(len(kept), -1)
         scaling = no_scaling(X.shape[1]) if self.scale_features is None else standard_scaling(X, weights)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
-        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y), self._draw_seed())
+        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y), draw_seed(self.random_state))
 
         wish, job = self._wish, self._job
         with one_blas_thread():
@@ -149,7 +150,7 @@ class AdaptiveKernelRidge(KernelEstimator):
 
         self._take_over(checked)
         self._single = y.ndim == 1
-        self.tuning_ = tell(chosen, model, kept, self._scoring_name, units)
+        self.tuning_ = tell(chosen, model, kept, scoring_name(self.scoring), units)
         self._remember(X, kept, scaling, model, chosen, means, units)
         self._warn()
         return self
@@ -197,10 +198,6 @@ class AdaptiveKernelRidge(KernelEstimator):
             bool(self.fit_intercept),
         )
 
-    @property
-    def _scoring_name(self):
-        return self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "callable")
-
     def _check_parameters(self):
         if self.n_centers != "auto":
             check_integer("n_centers", self.n_centers, 1, also=" or 'auto'")
@@ -227,8 +224,8 @@ class AdaptiveKernelRidge(KernelEstimator):
             check_choice("scoring", self.scoring, SCORINGS)
         if self.scoring != "mse" and not self._wish.chooses:
             raise ValueError(
-                f"scoring={self._scoring_name!r} has nothing to choose: centres, bandwidth and penalty are all given. "
-                "Leave one at 'auto', or scoring at 'mse'."
+                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth and penalty are all "
+                "given. Leave one at 'auto', or scoring at 'mse'."
             )
 
     def _scores(self, Y):

@@ -11,6 +11,7 @@ from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_es
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
 from .shell import KernelEstimator
+from .splits import draw_seed
 from .tuning import Request, row_scores, tune
 from .variance import conditional_std
 
@@ -155,7 +156,7 @@ class DacKernelRidge(KernelEstimator):
         """
         self._check_parameters()
         checked, X, y = self._check_data(X, y)
-        seed = self._draw_seed()
+        seed = draw_seed(self.random_state)
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         request = self._request

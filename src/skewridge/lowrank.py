@@ -17,6 +17,7 @@ import numpy as np
 from .engine import Job, run
 from .kernels import Kernel
 from .lapack import cholesky, cholesky_solve, lower_solve, pivoted_cholesky, tridiagonalise
+from .paths import shifted_factors
 from .slices import FloatArray, IntArray
 
 BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
@@ -125,12 +126,11 @@ def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> Flo
 
     The gram is reduced to a tridiagonal once; a ridge then costs O(r^2).
     """
-    from .tridiagonal import factorise_shifted, solve_shifted  # compiled on first use
+    from .tridiagonal import solve_shifted  # compiled on first use
 
     n = len(gram)
     T = tridiagonalise(gram)
-    pivots, below = np.empty((len(ridges), n)), np.zeros((len(ridges), n))
-    factorise_shifted(T.diagonal, T.off, ridges, pivots, below)
+    pivots, below = shifted_factors(T, ridges)
     out = np.empty((len(moments), len(ridges), n))
     for z, solution in zip(T.rotate(moments.copy(), transpose=True), out, strict=True):
         solve_shifted(pivots, below, z, solution)

@@ -79,13 +79,12 @@ def solve_path(node: Reduction, penalties: FloatArray, rows: IntArray | None = N
 
     With c = penalty sum w: coef = W^1/2 Q (T + c)^-1 z, residual = c W^-1 coef, 1 - A_ii = c [Q (T + c)^-1 Q']_ii.
     """
-    from .tridiagonal import factorise_shifted, solve_shifted  # compiled on first use
+    from .tridiagonal import solve_shifted  # compiled on first use
 
     T, weights, n = node.matrix, node.weights, len(node.z)
     rows = np.arange(n) if rows is None else rows
     ridge = penalties * (n if weights is None else weights.sum())
-    pivots, below = np.empty((len(ridge), n)), np.zeros((len(ridge), n))
-    factorise_shifted(T.diagonal, T.off, ridge, pivots, below)
+    pivots, below = shifted_factors(T, ridge)
     coef = np.empty((len(ridge), n))
     solve_shifted(pivots, below, node.z, coef)
     T.rotate(coef, transpose=False)
@@ -95,6 +94,16 @@ def solve_path(node: Reduction, penalties: FloatArray, rows: IntArray | None = N
     if weights is not None:
         residual /= weights
     return Path(penalties, coef, residual, _leverages(T, pivots, below, rows) * ridge[:, None], rows)
+
+
+def shifted_factors(T: Tridiagonal, ridges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Factorise T + c for every ridge c: pivots and what stands below them, both (P, n)."""
+    from .tridiagonal import factorise_shifted
+
+    n = len(T.diagonal)
+    pivots, below = np.empty((len(ridges), n)), np.zeros((len(ridges), n))
+    factorise_shifted(T.diagonal, T.off, ridges, pivots, below)
+    return pivots, below
 
 
 def _leverages(T: Tridiagonal, pivots: FloatArray, below: FloatArray, rows: IntArray) -> FloatArray:

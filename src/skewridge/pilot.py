@@ -16,7 +16,7 @@ from .slices import FloatArray, check_slice_rule
 KERNEL = "matern32"
 MOST_CENTERS = 200
 MOST_ROWS = 20_000  # that a pilot is fitted to
-FEWEST_ROWS = 10
+FEWEST_ROWS = 10  # nothing is chosen by fewer rows
 
 
 def pilot_of(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job) -> FloatArray:

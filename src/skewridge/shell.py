@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .checks import check_bytes, check_choice, check_flag, check_integer, check_magnitude, check_real, check_same_order
@@ -22,9 +21,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     @property
     def _limit(self):
         return None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit)
-
-    def _draw_seed(self):
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _check_kernel_parameters(self, names):
         check_integer("degree", self.degree, 1, MAX_DEGREE)

@@ -51,7 +51,7 @@ class ResponseStratifiedKFold(BaseCrossValidator):
         k = check_integer("n_splits", self.n_splits, 2)
         if k > len(y):
             raise ValueError(f"n_splits must not exceed the number of rows; got {k} for {len(y)} rows.")
-        folds: Allocation = allocate(_uncopied(y, self.slices), k, _seed(self.random_state))
+        folds: Allocation = allocate(_uncopied(y, self.slices), k, draw_seed(self.random_state))
         for rows in folds:
             yield rows.astype(np.intp)
 
@@ -108,7 +108,8 @@ def _uncopied(y, rule) -> Slices:
     return slice_response(y, rule, oversampling=0.0)
 
 
-def _seed(random_state) -> int:
+def draw_seed(random_state) -> int:
+    """Draw the one number that all of a fit's or a split's randomness is keyed by."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 

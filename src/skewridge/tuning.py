@@ -71,14 +71,14 @@ class Request:
             check_choice("scoring", self.scoring, SCORINGS)
         if self.scoring != "mse" and not self.chooses:
             raise ValueError(
-                f"scoring={_name(self.scoring)!r} has nothing to choose: bandwidth and penalty are both fixed. "
+                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: bandwidth and penalty are both fixed. "
                 "Leave one at 'auto', or scoring at 'mse'."
             )
         if self.scoring != "mse" and self.criterion not in HONEST:
             raise ValueError(
                 f"penalty={self.penalty!r} judges rows by fits that have seen them and cannot aim at "
-                f"scoring={_name(self.scoring)!r}: rare rows are fitted most closely. Use penalty 'loo' or 'cv', or "
-                "scoring='mse'."
+                f"scoring={scoring_name(self.scoring)!r}: rare rows are fitted most closely. Use penalty 'loo' or "
+                "'cv', or scoring='mse'."
             )
 
     @property
@@ -142,7 +142,7 @@ def _told(request: Request, search: Search, scale: float) -> Tuning:
         cost = {name: value * units[name] for name, value in search.cost(found).items()}
     return Tuning(
         request.criterion,
-        _name(request.scoring),
+        scoring_name(request.scoring),
         np.array([np.nan if b is None else b for b in found.bandwidths]),
         search.penalties,
         found.values * scale**2,
@@ -170,7 +170,9 @@ def _called(scoring: Any, y: FloatArray) -> FloatArray:
     try:
         scores = np.asarray(scoring(y), dtype=np.float64)
     except TypeError as error:
-        raise TypeError(f"{wanted}; {_name(scoring)} failed: {error}. Metrics and scorers are not taken.") from error
+        raise TypeError(
+            f"{wanted}; {scoring_name(scoring)} failed: {error}. Metrics and scorers are not taken."
+        ) from error
     if scores.shape != y.shape:
         raise ValueError(f"{wanted}; got an array of shape {scores.shape} for {len(y)} rows.")
     if not np.isfinite(scores).all() or (scores < 0).any() or not scores.any():
@@ -186,11 +188,12 @@ def _base_kernel(request: Request, data: Data) -> Kernel:
     return make_kernel(request.kernel, data.X, bandwidth, request.degree)
 
 
-def _name(scoring: Any) -> str:
+def scoring_name(scoring: Any) -> str:
+    """What a scoring is called."""
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "callable")
 
 
 def _nothing_chosen(request: Request, kernel: Kernel, penalty: float) -> Tuning:
     criterion, empty = "none" if request.chooses else "given", np.empty((0, 0))
     none = np.empty(0)
-    return Tuning(criterion, _name(request.scoring), none, none, empty, empty, kernel.bandwidth, penalty)
+    return Tuning(criterion, scoring_name(request.scoring), none, none, empty, empty, kernel.bandwidth, penalty)
