@@ -1,6 +1,6 @@
 """Adaptive against as many random centres on every real data set: paired splits, ratios of test errors.
 
-    python benchmarks/adaptive_real.py [--splits 20] [--rows 20000] [--only melbourne torgo]
+    python benchmarks/adaptive_real.py [--splits 20] [--rows 10000] [--only melbourne torgo]
 
 80% of the rows (at most --rows) are fitted, at most 10,000 others tested; the random centres' bandwidth and penalty are
 tuned as the adaptive ones' are. The rare region is that of the observed response, which favours over-prediction, and,
@@ -51,7 +51,7 @@ def bootstrap(logs, rng, draws=2000):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--only", nargs="*", default=[])
     options = parser.parse_args()
     warnings.simplefilter("ignore")

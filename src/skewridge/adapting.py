@@ -31,7 +31,7 @@ from .outliers import NEGLIGIBLE, dominating, suspects, typical
 from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
 from .pilot import FEWEST_ROWS, cross_fitted, within
 from .planning import machine_memory
-from .selection import FEWEST_CENTERS, MOST_CENTERS, MOST_WORK, Space, center_levels, search
+from .selection import FEWEST_CENTERS, Space, center_levels, search
 from .slices import FloatArray, IntArray
 
 SEARCH_ROWS = 50_000  # choices are made on so many rows at most
@@ -204,10 +204,11 @@ def most_centers(n_distinct: int, rows: Rows, limit: float | None, job: Job) -> 
 
 
 def _space(rows: Rows, pools: dict[str, Pool], wish: Wish, n_searched: int, most: int) -> Space:
-    affordable = min(most, MOST_CENTERS, max(FEWEST_CENTERS, int(np.sqrt(MOST_WORK / n_searched))))
-    levels = center_levels(n_searched, affordable) if wish.n_centers is None else (wish.n_centers,)
+    levels = center_levels(n_searched, most) if wish.n_centers is None else (wish.n_centers,)
     bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name) for name in wish.kernels}
-    return Space(levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools))
+    return Space(
+        levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools), rows.scores is None
+    )
 
 
 def _without_choice(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int) -> Chosen:

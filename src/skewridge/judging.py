@@ -9,7 +9,7 @@ One judgement costs about 1.6 fits.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class Verdict:
     errors : (N_FOLDS, P) array, squared errors as the scores count them, over the variance, averaged over outputs
     plain : the same with all rows alike
     biases : the mean of y minus prediction, over the standard deviation
+    eased : how many penalties below that of the least risk the choice is
     """
 
     candidate: Candidate
@@ -52,6 +53,7 @@ class Verdict:
     errors: FloatArray
     plain: FloatArray
     biases: FloatArray
+    eased: int = 0
 
     @property
     def curve(self) -> FloatArray:
@@ -60,12 +62,12 @@ class Verdict:
 
     @property
     def place(self) -> int:
-        """Where the risk is least."""
-        return int(np.argmin(self.curve))
+        """Where the choice is: where the risk is least, or as far below it as the verdict was eased."""
+        return int(np.argmin(self.curve)) - self.eased
 
     @property
     def risk(self) -> float:
-        """The least risk."""
+        """The risk of the choice."""
         return float(self.curve[self.place])
 
     @property
@@ -76,7 +78,7 @@ class Verdict:
 
     @property
     def penalty(self) -> float:
-        """The penalty of the least risk."""
+        """The penalty of the choice."""
         return float(self.penalties[self.place])
 
     def beats(self, other: Verdict, margin: float) -> bool:
@@ -84,6 +86,17 @@ class Verdict:
         gains = other.errors[:, other.place] - self.errors[:, self.place]
         error = float(gains.std(ddof=1)) / np.sqrt(len(gains))
         return bool(gains.mean() > max(margin * error, LEAST_GAIN * other.risk))
+
+    def ease(self, margin: float, most: int) -> Verdict:
+        """Lower the penalty by up to ``most`` steps while the risk is not higher by so many standard errors."""
+        eased, n_folds = self, len(self.errors)
+        while eased.eased - self.eased < most and eased.place > 0:
+            there = replace(eased, eased=eased.eased + 1)
+            losses = there.errors[:, there.place] - self.errors[:, self.place]
+            if losses.mean() > margin * losses.std(ddof=1) / np.sqrt(n_folds):
+                break
+            eased = there
+        return eased
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,11 @@ class FoldedRows:
 
     def __len__(self) -> int:
         return len(self.X)
+
+
+def judging_work(n_rows: int, rank: float) -> float:
+    """Operations of one judgement: a pass over the rows, and every fold's projection and path."""
+    return n_rows * rank * (2.0 * rank + 30.0) + N_FOLDS * 10.0 * rank**3
 
 
 def fold_rows(X: FloatArray, Y: FloatArray, scores: FloatArray | None, pools: dict[str, Pool], most: int) -> FoldedRows:
@@ -190,7 +208,7 @@ class Judge:
         drawn = [rows.places[pool.draw(candidate.n_centers, candidate.adapt, fold)] for fold in range(N_FOLDS)]
         basis = make_basis(kernel, rows.X[np.unique(np.concatenate(drawn))])
         r = len(basis.kept)
-        self.flops += len(rows) * r * (2.0 * r + 30.0) + N_FOLDS * 10.0 * r**3
+        self.flops += judging_work(len(rows), r)
         return drawn, basis, sum_by_fold(basis, rows.X, rows.Y, rows.weights, rows.ends, self.job)
 
     def _scored(self, basis: Basis, sums: list[Sums]) -> list[Sums]:
