@@ -67,53 +67,61 @@ class Setting:
         return {"bandwidth": 2 ** place[0], "penalty": 10 ** place[1]}, at(place)
 
 
-def rival_errors(setting, exact):
-    """(rival, how it was tuned) -> errors, of all rivals but random centres of equal number."""
-    found = {}
-    for name, given in NODES.items():
-        model = setting.nodes(**given)
-        found[name, "data"] = setting.errors(model)
-        found[name, "truth"] = setting.tuned_on_truth(model, lambda given=given, **s: setting.nodes(**given, **s))[1]
-    if exact:
-        many = setting.centers(2000)
-        found["exact", "data"] = setting.errors(
-            setting.nodes(n_nodes=1, bandwidth=many.bandwidth_, penalty=many.penalty_)
-        )
-        best, _ = setting.tuned_on_truth(many, lambda **s: setting.centers(2000, **s))
-        found["exact", "truth"] = setting.errors(setting.nodes(n_nodes=1, **best))
-    return found
+def node_errors(setting, given):
+    """Errors tuned on the data and on the truth, of an average of nodes."""
+    model = setting.nodes(**given)
+    return setting.errors(model), setting.tuned_on_truth(model, lambda **s: setting.nodes(**given, **s))[1]
 
 
-def kept_errors(setting, exact, path):
-    """The same, from the file if they are there, else put there."""
-    if path and path.exists():
-        for line in path.read_text().splitlines():
-            kept = json.loads(line)
-            if tuple(kept["setting"]) == setting.name and kept["exact"] >= exact:
-                return {(name, how): errors for name, how, errors in kept["errors"]}
-    found = rival_errors(setting, exact)
-    if path:
-        with path.open("a") as file:
-            rows = [(name, how, errors) for (name, how), errors in found.items()]
-            file.write(json.dumps({"setting": setting.name, "exact": exact, "errors": rows}) + "\n")
-    return found
+def center_errors(setting, m):
+    """The same of random centres."""
+    model = setting.centers(m)
+    return setting.errors(model), setting.tuned_on_truth(model, lambda **s: setting.centers(m, **s))[1]
 
 
-def compare(d, peaks, seeds, exact, path):
+def exact_errors(setting):
+    """The same of the exact fit."""
+    many = setting.centers(2000)
+    own = {"bandwidth": many.bandwidth_, "penalty": many.penalty_}
+    best, _ = setting.tuned_on_truth(many, lambda **s: setting.centers(2000, **s))
+    first = setting.errors(setting.nodes(n_nodes=1, **own))
+    return first, setting.errors(setting.nodes(n_nodes=1, **best)) if best != own else first
+
+
+class Kept:
+    """Errors of rivals that do not depend on the adaptive centres, kept in a file between runs if there is one."""
+
+    def __init__(self, path):
+        self.path = path
+        lines = path.read_text().splitlines() if path and path.exists() else []
+        self.known = {tuple(key): errors for key, errors in map(json.loads, lines)}
+
+    def __call__(self, setting, name, find):
+        key = (*setting.name, name)
+        if key not in self.known:
+            self.known[key] = find(setting)
+            if self.path:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([key, self.known[key]]) + "\n")
+        return self.known[key]
+
+
+def compare(d, peaks, seeds, exact, kept):
     """Print a setting's ratios."""
     start, ours, theirs = time.perf_counter(), [], {}
     for seed in range(seeds):
         setting = Setting(d, peaks, seed)
         model = AdaptiveKernelRidge(random_state=seed, n_jobs=2).fit(setting.X, setting.y)
         ours.append(setting.errors(model))
-        found = kept_errors(setting, exact, path)
-        random = setting.centers(model.tuning_.chosen["n_centers"])
-        found["random", "data"] = setting.errors(random)
-        for key, errors in found.items():
-            theirs.setdefault(key, []).append(errors)
+        found = {n: kept(setting, n, lambda s, given=given: node_errors(s, given)) for n, given in NODES.items()}
+        found["random"] = center_errors(setting, model.tuning_.chosen["n_centers"])
+        if exact:
+            found["exact"] = kept(setting, "exact", exact_errors)
+        for name, errors in found.items():
+            theirs.setdefault(name, []).append(errors)
     mean = np.mean(ours, axis=0)
-    for how in ("data", "truth"):
-        means = {name: np.mean(v, axis=0) for (name, way), v in theirs.items() if way == how}
+    for i, how in enumerate(("data", "truth")):
+        means = {name: np.mean([errors[i] for errors in v], axis=0) for name, v in theirs.items()}
         overall, rare = mean / np.min(list(means.values()), axis=0)
         cells = "  ".join(f"{name} {o:.2f}/{r:.2f}" for name, (o, r) in ((n, mean / v) for n, v in means.items()))
         print(f"d={d} peaks={peaks} mse {mean[0]:.2e}: best tuned on the {how} {overall:.2f}/{rare:.2f}   {cells}")
@@ -128,9 +136,10 @@ def main():
     parser.add_argument("--dims", type=int, nargs="*", default=[1, 2, 4, 6])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    kept = Kept(options.keep)
     for d in options.dims:
         for peaks in (1, 2):
-            compare(d, peaks, options.seeds, options.exact, options.keep)
+            compare(d, peaks, options.seeds, options.exact, kept)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ class CenterTuning:
     scoring : what the criterion aimed at
     chosen : a dict with kernel, n_centers, adapt, bandwidth, slice_on, penalty and risk; the risk is the held-out
         squared error over the variance of y, averaged over outputs
-    penalty : the chosen penalty
+    penalty : the chosen penalty; where adaptive centres are clearly better than random ones and scoring is "mse", the
+        smallest of those (up to two steps) that the folds cannot tell from the best
     dominant, pulls : rows that dominate the fit, the culprit first, and by how many typical residuals each moves the
         fitted values in all
     tried : a list of dicts like ``chosen``, in the order tried
