@@ -3,9 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-full test-oldest lint bench docs clean
+.PHONY: demo test test-full test-oldest lint bench bench-peers docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
@@ -27,7 +28,14 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python benchmarks/fit_against_lapack.py
+	$(BIN)/python benchmarks/predict_against_sklearn.py
+	$(BIN)/python benchmarks/narrow_kernel.py
+	$(BIN)/python benchmarks/adaptive_against_blas.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/tuning_cost.py
+
+bench-peers: $(VENV)/.ready $(PEERS)/.ready
+	$(BIN)/python benchmarks/peers/run.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
@@ -42,5 +50,10 @@ $(VENV)/.docs: $(VENV)/.ready
 	$(PYTHON) tools/environment.py $(VENV) --extras dev,docs
 	touch $@
 
+$(PEERS)/.ready: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet -r $<
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist site demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) $(PEERS) build dist site demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -249,6 +249,16 @@ def test_constant_and_repeated_features_are_harmless():
     np.testing.assert_array_equal(model.predict(moved), model.predict(wide))
 
 
+def test_float32_rows_are_predicted_in_float32_where_that_serves():
+    single = X.astype(np.float32)
+    model = AdaptiveKernelRidge(60, 0.5, bandwidth=0.5, penalty=1e-3, random_state=0).fit(single, Y)
+    gap = np.abs(model.predict(single) - model.predict(single.astype(float))).max()
+    assert 0 < gap < 1e-4 * Y.std()
+    model = AdaptiveKernelRidge(60, 0.5, bandwidth=50.0, penalty=1e-12, random_state=0).fit(single, Y)
+    assert np.abs(model._model.dual).sum() > 1e4, "coefficients that cancel"
+    assert np.abs(model.predict(single) - model.predict(single.astype(float))).max() < 1e-4 * Y.std()
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_other_dtypes_and_read_only_arrays_are_taken(dtype):
     Z, y = (np.round(X * 1000)).astype(dtype), Y.copy()

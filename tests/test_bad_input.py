@@ -6,6 +6,9 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
+from skewridge.engine import Job
+from skewridge.kernels import Kernel
+from skewridge.pipeline import Expansion, evaluate
 
 X, Y = make_peaks(60, 2, random_state=0)
 
@@ -162,7 +165,30 @@ def test_predictions_follow_the_scale_of_x_and_y(scale):
     np.testing.assert_allclose(std / scale, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, bool, object])
+@pytest.mark.parametrize("penalty", [1e-2, 1e-5])
+@pytest.mark.parametrize("focus", [0.5, 1.0])
+def test_float32_is_computed_in_float32_and_agrees(penalty, focus):
+    given = {"n_nodes": 3, "bandwidth": 0.5, "penalty": penalty, "focus": focus, "random_state": 0}
+    single, double = X.astype(np.float32), X.astype(np.float32).astype(float)
+    one, two = DacKernelRidge(**given).fit(single, Y), DacKernelRidge(**given).fit(double, Y)
+    gaps = np.abs(one.dual_coef_ - two.dual_coef_)
+    assert (gaps.max() > 0) == (penalty == 1e-2), "small penalties are solved in double"
+    moved = np.abs(two.predict(single) - two.predict(double)).max()
+    assert (moved > 0) == (penalty == 1e-2), "and their coefficients, which cancel, evaluated in double"
+    assert moved < 1e-4 * Y.std()
+    np.testing.assert_allclose(one.predict(single), two.predict(double), atol=1e-3 * Y.std())
+    std = [model.predict(points, return_std=True)[1] for model, points in ((one, single), (two, double))]
+    np.testing.assert_allclose(std[0], std[1], rtol=1e-3)
+
+
+def test_coefficients_that_cancel_are_evaluated_in_double():
+    rng = np.random.default_rng(0)
+    points, new, coef = rng.random((300, 1)), rng.random((50, 1)).astype(np.float32), rng.normal(size=300)
+    expansion = Expansion(points, 1e9 * coef, Kernel("gaussian", bandwidth=1.0), scale=1.0)
+    assert np.array_equal(evaluate(expansion, new, Job()), evaluate(expansion, new.astype(float), Job()))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, object])
 def test_other_dtypes_are_computed_in_double(dtype):
     values = (X * 100).astype(np.int64).astype(dtype)
     as_double = DacKernelRidge(n_nodes=2, random_state=0).fit(values.astype(float), Y)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, make_kernel
+from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, _kernel, _plain, _product, make_kernel
+from skewridge.kernels._product import BLAS_KERNELS
 
 from . import naive
 
@@ -170,3 +171,118 @@ def test_one_matrix_holds_similarities_above_and_the_gram_below(name, n):
         other = make_kernel(name, X, bandwidth and bandwidth * factor)
         kernel.rescaled_below(square, diagonal, other.bandwidth)
         np.testing.assert_allclose(np.tril(square), np.tril(other.gram(X)), rtol=1e-12)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def loops(request, monkeypatch):
+    """Both homes of the loops."""
+    if request.param == "plain":
+        monkeypatch.setattr(_kernel, "loops_module", lambda: _plain)
+    return request.param
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [1, 3, 4, 7, 20])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+def test_all_products_equal_the_formula_in_both_precisions_and_both_homes(name, d, dtype, rtol, loops):
+    rng = np.random.default_rng(d)
+    X, Z = (rng.random((20, d)) * 2 - 1).astype(dtype), (rng.random((70, d)) * 2 - 1).astype(dtype)
+    coef = rng.normal(size=(2, 70))
+    kernel = some_kernel(name, Z.astype(float), 1.5 * np.sqrt(d))
+    K = naive_gram(kernel, X.astype(float), Z.astype(float))
+    scale = np.abs(K).max()
+    assert kernel.cross(X, Z).dtype == dtype
+    np.testing.assert_allclose(kernel.cross(X, Z), K, rtol=rtol, atol=rtol * scale)
+    product = kernel.product(Z, coef)
+    np.testing.assert_allclose(product(X), K @ coef.T, rtol=0, atol=rtol * scale * np.abs(coef).sum())
+    gram = naive_gram(kernel, Z.astype(float), Z.astype(float))
+    np.testing.assert_allclose(kernel.gram(Z), gram, rtol=rtol, atol=rtol * np.abs(gram).max())
+    assert (product.norms is not None) == (d == 20 and name in BLAS_KERNELS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_plain_loops_equal_the_compiled_ones(name, points, monkeypatch):
+    X, Z, coef = points
+    kernel = some_kernel(name, np.vstack([X, Z]))
+
+    def everything():
+        square, out = np.zeros((len(Z), len(Z))), np.empty((len(X), len(Z)))
+        diagonal = kernel.similarity_upper(Z, square)
+        upper = square.copy()
+        similar = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
+        below = kernel.rescaled_below(square, diagonal, 0.4).copy()
+        return [upper, diagonal, similar, below, kernel.rescaled(similar, 0.4, out), kernel.gradient(X, Z, coef)]
+
+    compiled = everything()
+    monkeypatch.setattr(_kernel, "loops_module", lambda: _plain)
+    for ours, theirs in zip(everything(), compiled, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
+
+
+def test_numba_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert not _kernel.compiles()
+    assert _kernel.loops_module.__wrapped__() is _plain
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+    assert _kernel.compiles()
+
+
+def test_many_features_far_from_the_origin_lose_no_digits():
+    rng = np.random.default_rng(0)
+    for offset, uses_blas in ((1e6, True), (0.0, True)):
+        Z = rng.random((70, 20)) + offset
+        kernel = Kernel("matern32", bandwidth=2.0)
+        assert (kernel.product(Z, np.ones((1, 70))).norms is not None) == uses_blas
+        np.testing.assert_allclose(kernel.gram(Z), naive_gram(kernel, Z, Z), rtol=1e-9)
+    Z[0] += 1e4  # one point so far away that norms would drown the others' distances
+    assert kernel.product(Z, np.ones((1, 70))).norms is None
+    np.testing.assert_allclose(kernel.gram(Z), naive_gram(kernel, Z, Z), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "matern12", "matern32", "matern52", "laplacian"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
+def test_skipping_keeps_its_bound(name, tolerance, loops):
+    rng = np.random.default_rng(0)
+    Z, X, coef = rng.random((4000, 2)), rng.random((50, 2)) * 1.2 - 0.1, rng.normal(size=(1, 4000))
+    kernel = Kernel(name, bandwidth=0.01)
+    product = kernel.product(Z, coef, tolerance)
+    assert product.boxes is not None
+    whole = kernel.cross(X, Z) @ coef[0]
+    gap = np.abs(product(X)[:, 0] - whole).max()
+    assert gap <= tolerance * np.abs(coef).sum() + 1e-12
+    if tolerance == 1e-3:
+        assert gap > 1e-12, "something was skipped"
+
+
+def test_skipping_is_used_where_it_pays_and_does_not_depend_on_the_other_rows():
+    rng = np.random.default_rng(0)
+    Z, X, coef = rng.random((4000, 2)), rng.random((300, 2)), rng.normal(size=(1, 4000))
+    assert Kernel("gaussian", bandwidth=1.0).product(Z, coef).boxes is None
+    assert Kernel("gaussian", bandwidth=0.02).product(Z, coef, tolerance=0.0).boxes is None
+    assert Kernel("gaussian", bandwidth=0.02).product(Z[:500], coef[:, :500]).boxes is None
+    assert Kernel("polynomial", degree=2).product(Z, coef).boxes is None
+    product = Kernel("gaussian", bandwidth=0.02).product(Z, coef)
+    assert product.boxes is not None
+    assert sorted(product.boxes.order.tolist()) == list(range(4000))
+    together = product(X)
+    assert np.array_equal(np.vstack([product(x[None]) for x in X]), together)
+
+
+def test_repeated_points_are_boxed():
+    Z = np.zeros((3000, 2))
+    Z[1500:] = 50.0
+    product = Kernel("gaussian", bandwidth=1.0).product(Z, np.ones((1, 3000)))
+    assert product.boxes is not None
+    np.testing.assert_allclose(product(np.zeros((1, 2))), 1500.0)
+
+
+@pytest.mark.parametrize("name", BLAS_KERNELS)
+def test_inner_products_by_blas_cross_tile_borders(name, monkeypatch):
+    rng = np.random.default_rng(1)
+    X, Z, coef = rng.random((150, 20)), rng.random((1100, 20)), rng.normal(size=(1, 1100))
+    kernel = some_kernel(name, Z, 2.0)
+    tiled = kernel.product(Z, coef)(X), kernel.cross(X, Z), kernel.gram(Z)
+    monkeypatch.setattr(_product, "BLAS_FEATURES", 21)
+    plain = kernel.product(Z, coef)(X), kernel.cross(X, Z), kernel.gram(Z)
+    for ours, theirs in zip(tiled, plain, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)

@@ -1,14 +1,15 @@
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skewridge.kernels import Kernel
+from skewridge.kernels import Kernel, _kernel, _loops, _plain
 from skewridge.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
-from skewridge.local import Workspace, factorise, ridge_of, solve_node
+from skewridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
 
 from . import naive
 
@@ -110,7 +111,50 @@ def test_a_singular_node_is_named_with_size_penalty_and_remedy():
     X = np.zeros((40, 1))
     X[1:] += 1e-9
     with pytest.raises(np.linalg.LinAlgError, match=r"Node 7 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
-        solve_node(Kernel("gaussian", bandwidth=1e3), X, np.ones(40), 1e-25, node=7)
+        factorise(Kernel("gaussian", bandwidth=1e3), X, 1e-25, workspace=Workspace(), node=7)
+
+
+@pytest.mark.parametrize("loops", [_loops, _plain])
+def test_the_first_node_that_fails_is_named(loops, monkeypatch):
+    monkeypatch.setattr(_kernel, "loops_module", lambda: loops)
+    X = np.vstack([np.arange(5.0)[:, None], np.zeros((40, 1))])
+    rows, starts = np.arange(45), np.array([0, 5, 45])
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), rows, starts)
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 1 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
+        nodes.solve(np.array([0, 1]), Workspace())
+
+
+@pytest.mark.parametrize("loops", [_loops, _plain])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 2e-3)])
+@pytest.mark.parametrize("d", [2, 20])
+def test_nodes_solve_the_papers_equation_whatever_the_batches(loops, weighted, dtype, rtol, d, monkeypatch):
+    monkeypatch.setattr(_kernel, "loops_module", lambda: loops)
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, d)).astype(dtype), rng.normal(size=60)
+    w = rng.random(60) + 0.5 if weighted else None
+    starts = np.array([0, 20, 20, 35, 50])  # the second node is empty
+    rows = np.concatenate([np.sort(rng.permutation(60)[: stop - start]) for start, stop in pairwise(starts)])
+    kernel = Kernel("matern32", bandwidth=1.0)
+    nodes = make_nodes(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), rows, starts)
+    assert nodes.points.dtype == dtype
+    for batch in nodes.batches():
+        nodes.solve(batch, Workspace())
+    for i, (start, stop) in enumerate(pairwise(starts)):
+        own = rows[start:stop]
+        K = naive.gram("matern32", X[own].astype(float), X[own].astype(float), bandwidth=1.0)
+        expected = naive.solve(K, y[own], nodes.penalties[i], None if w is None else w[own]) if len(own) else []
+        np.testing.assert_allclose(nodes.coef[start:stop], expected, rtol=rtol, atol=rtol)
+
+
+def test_batches_hold_every_node_once_largest_first():
+    starts = np.concatenate([[0], np.cumsum([10, 900, 30, 900, 500])])
+    rows = np.concatenate([np.arange(n) for n in np.diff(starts)])
+    X = np.random.default_rng(0).random((900, 1))
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(900), None, np.ones(5), rows, starts)
+    batches = nodes.batches()
+    assert np.concatenate(batches).tolist() == [1, 3, 4, 2, 0]
+    assert [len(batch) for batch in batches] == [1, 4]
 
 
 def test_the_penalty_named_is_the_one_passed_whatever_the_weights():

@@ -250,3 +250,16 @@ def test_a_pivoted_factor_takes_the_largest_first_and_drops_repeats():
 def test_a_matrix_without_a_positive_diagonal_is_refused(value):
     with pytest.raises(NotPositiveDefinite, match="the largest diagonal of 2 is"):
         pivoted_cholesky(np.full((2, 2), value), TOLERANCE)
+
+
+def test_sums_are_whitened_late_only_where_the_penalty_drowns_what_is_lost():
+    rng = np.random.default_rng(0)
+    X, Y, w = rng.random((3000, 3)), rng.normal(size=(3000, 2)), rng.random(3000) + 0.5
+    for bandwidth, penalty, late in ((0.3, 1e-3, True), (0.3, 1e-13, False), (30.0, 1e-3, False)):
+        basis = make_basis(make_kernel("matern32", X, bandwidth), X[:80])
+        first = sum_features(basis, X, Y, w, Job())
+        second = sum_features(basis, X, Y, w, Job(), penalty=penalty)
+        assert np.array_equal(first.gram, second.gram) != late
+        fits = [ridge_path(s.gram.copy(), s.moments(s.means), np.array([penalty * s.n_rows])) for s in (first, second)]
+        np.testing.assert_allclose(fits[1], fits[0], rtol=1e-7, atol=1e-7 * np.abs(fits[0]).max())
+        np.testing.assert_array_equal(first.inner, second.inner)

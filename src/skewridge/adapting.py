@@ -15,7 +15,7 @@ from .centers import Pool, make_pool
 from .checks import format_bytes
 from .engine import AHEAD, Job
 from .judging import Candidate, Judge, Verdict, fold_rows
-from .kernels import BANDWIDTH_FREE, make_kernel
+from .kernels import BANDWIDTH_FREE, in_precision_of, make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
     BLOCK_ROWS,
@@ -124,8 +124,9 @@ class LowRankModel:
         return self.basis.dual(self.beta)
 
     def predict(self, X: FloatArray, job: Job) -> FloatArray:
-        """The estimate at scaled features, (n, p)."""
-        return predict_blocks(self.basis.kernel, self.basis.centers, self.dual, X, job) + self.intercepts
+        """The estimate at scaled features, (n, p); in float32 where X is and that serves responses of unit variance."""
+        centers = in_precision_of(X, self.basis.centers, self.dual, 1.0)
+        return predict_blocks(self.basis.kernel, centers, self.dual, X, job) + self.intercepts
 
     def std(self, X: FloatArray) -> FloatArray:
         """Posterior standard deviation of f, (n, p): noise^2 (F'(F'F + c)^-1 F + 1/N)."""
@@ -170,7 +171,7 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     centers = pool.rows[pool.draw(candidate.n_centers, candidate.adapt)]
     kernel = make_kernel(candidate.kernel, rows.X, candidate.bandwidth, wish.degree)
     basis = make_basis(kernel, rows.X[centers])
-    sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit")
+    sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit", chosen.penalty)
     intercepts = sums.means * wish.fit_intercept
     ridge = chosen.penalty * sums.n_rows
     factor = ridge_factor(sums.gram, ridge)

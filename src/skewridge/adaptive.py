@@ -171,7 +171,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         std : of the same shape, with ``return_std=True``
         """
         X = self._check_new(X)
-        X = self._scaling(X)
+        X = self._scaling(X).astype(X.dtype, copy=False)
         with one_blas_thread():
             prediction = self._model.predict(X, self._job) * self._units + self._means
             if not return_std:

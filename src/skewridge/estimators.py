@@ -7,7 +7,17 @@ import numpy as np
 from .checks import check_choice, check_flag, check_real
 from .kernels import check_kernel_name
 from .pilot import pilot_of
-from .pipeline import Expansion, Problem, collapse, evaluate, fit_nodes, node_estimates, partition_rows, spread
+from .pipeline import (
+    Expansion,
+    Problem,
+    collapse,
+    evaluate,
+    fit_nodes,
+    node_estimates,
+    node_fits,
+    partition_rows,
+    spread,
+)
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
 from .shell import KernelEstimator
@@ -165,12 +175,10 @@ class DacKernelRidge(KernelEstimator):
         partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job)
         data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
         kernel, penalties, tuning = tune(request, data, self._job)
-        problem = Problem(X, data.y, partition, kernel, penalties)
-        fits = fit_nodes(problem, self._job)
-        fits = list(fits) if self.keep_nodes else fits
-        coef = collapse(fits, len(y), len(penalties))
+        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
+        coef = fit_nodes(problem, self._job)
 
-        return self._remember(checked, problem, tuning, intercept, coef, fits)
+        return self._remember(checked, problem, tuning, intercept, coef)
 
     def predict(self, X, return_std=False):
         """Return the average of the nodes' estimates.
@@ -188,7 +196,7 @@ class DacKernelRidge(KernelEstimator):
         std : (n,) array, with ``return_std=True``
         """
         X = self._check_new(X)
-        expansion = Expansion(self.X_fit_, self.dual_coef_, self._problem.kernel)
+        expansion = Expansion(self.X_fit_, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
         prediction = evaluate(expansion, X, self._job) + self.intercept_
         if not return_std:
             return prediction
@@ -233,7 +241,7 @@ class DacKernelRidge(KernelEstimator):
         self._request.check()
         self._check_running()
 
-    def _remember(self, checked, problem, tuning, intercept, coef, fits):
+    def _remember(self, checked, problem, tuning, intercept, coef):
         self._take_over(checked)
         partition = problem.partition
         self.slices_, self.allocation_ = partition.slices, partition.allocation
@@ -243,10 +251,10 @@ class DacKernelRidge(KernelEstimator):
         self.bandwidth_, self.penalty_, self.tuning_ = tuning.bandwidth, tuning.penalty, tuning
         if self._request.is_local:
             self.penalty_ = problem.penalties
-        self.dual_coef_, self.X_fit_, self.intercept_ = coef, problem.X, intercept
+        self.dual_coef_, self.X_fit_, self.intercept_ = collapse(problem, coef), problem.X, intercept
         self._problem, self._centred = problem, self.fit_intercept
         if self.keep_nodes:
-            self.nodes_ = fits
+            self.nodes_ = node_fits(problem, coef)
         return self
 
     def _node_estimates(self, X):

@@ -3,8 +3,8 @@
 ``scipy.linalg.lapack`` holds the GIL, so two threads in it take turns. The same routines, called through
 the C pointers that ``scipy.linalg.cython_lapack`` publishes, run side by side: ctypes releases the GIL.
 
-Matrices are C-ordered float64 arrays of which only the lower triangle is read and written; LAPACK, which
-thinks in columns, is told that it is the upper one.
+Matrices are C-ordered float64 arrays (cholesky and cholesky_solve take float32 as well) of which only the lower
+triangle is read and written; LAPACK, which thinks in columns, is told that it is the upper one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,35 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+SINGLE_TOO = "df"  # numpy's letters of float64 and float32
+_LETTER = {"d": "d", "f": "s"}  # LAPACK's
+
 
 class NotPositiveDefinite(np.linalg.LinAlgError):
-    """A leading minor of the matrix is not positive."""
+    """A leading minor of the matrix, of so many rows, is not positive."""
+
+    def __init__(self, message: str, minor: int = 0) -> None:
+        super().__init__(message)
+        self.minor = minor
 
 
 def cholesky(a: FloatArray) -> FloatArray:
     """Overwrite the lower triangle of a with L, a = L L'."""
-    n = _order(a)
+    n = _order(a, SINGLE_TOO)
     info = ctypes.c_int()
-    _routine("dpotrf", 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
+    _routine(f"{_LETTER[a.dtype.char]}potrf", 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
     if info.value > 0:
-        raise NotPositiveDefinite(f"leading minor {info.value} of {n} is not positive")
+        raise NotPositiveDefinite(f"leading minor {info.value} of {n} is not positive", info.value)
     return a
 
 
 def cholesky_solve(factor: FloatArray, b: FloatArray) -> FloatArray:
     """Overwrite b with the solution of (L L') x = b; the rows of a two-dimensional b are right-hand sides."""
-    n, n_right = _order(factor), 1 if b.ndim == 1 else len(b)
-    info = ctypes.c_int()
-    _routine("dpotrs", 8)(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
+    n, n_right = _order(factor, SINGLE_TOO), 1 if b.ndim == 1 else len(b)
+    if b.dtype != factor.dtype:
+        raise ValueError(f"right-hand sides in the factor's precision, {factor.dtype}, are needed; got {b.dtype}")
+    info, routine = ctypes.c_int(), _routine(f"{_LETTER[factor.dtype.char]}potrs", 8)
+    routine(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
     return b
 
 
@@ -114,8 +123,8 @@ def tridiagonalise(a: FloatArray) -> Tridiagonal:
     return Tridiagonal(d, e[: n - 1], a, tau)
 
 
-def _order(a: FloatArray) -> int:
-    if not (a.flags.c_contiguous and a.dtype == np.float64 and a.ndim == 2 and a.shape[0] == a.shape[1]):
+def _order(a: FloatArray, precisions: str = "d") -> int:
+    if not (a.flags.c_contiguous and a.dtype.char in precisions and a.ndim == 2 and a.shape[0] == a.shape[1]):
         raise ValueError("a square, C-ordered float64 matrix is needed")
     return len(a)
 
@@ -130,10 +139,15 @@ def _data(a: FloatArray) -> ctypes.c_void_p:
 
 @cache
 def _routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Callable[..., None]:
-    """Return the routine behind scipy's published C pointer as a ctypes function, which frees the GIL."""
+    """Return the routine as a ctypes function, which frees the GIL."""
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(routine_address(name, module))
+
+
+@cache
+def routine_address(name: str, module: str = "cython_lapack") -> int:
+    """Return the C pointer that scipy publishes; compiled code calls it."""
     capsule = import_module(f"scipy.linalg.{module}").__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
-    return signature(pointer_of(capsule, name_of(capsule)))
+    return int(pointer_of(capsule, name_of(capsule)))

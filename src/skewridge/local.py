@@ -9,10 +9,14 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from .kernels import Kernel
-from .lapack import NotPositiveDefinite, cholesky, cholesky_solve
+from .kernels import Kernel, squared_norms, suits_blas
+from .lapack import NotPositiveDefinite, cholesky, routine_address
 from .slices import FloatArray, IntArray
+
+BATCH_WORK = 3e8  # operations of one batch of nodes
+NODE_OVERHEAD = 100.0  # rows that a node's gram and solve cost as much as
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,11 @@ class Workspace(threading.local):
     def __init__(self) -> None:
         self._buffer = np.empty(0)
 
-    def square(self, n: int) -> FloatArray:
+    def square(self, n: int, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
         if self._buffer.size < n * n:
             self._buffer = np.empty(n * n)
-        return self._buffer[: n * n].reshape(n, n)
+        return self._buffer.view(dtype)[: n * n].reshape(n, n)
 
 
 def ridge_of(n_rows: int, penalty: float, weights: FloatArray | None = None) -> FloatArray:
@@ -52,35 +56,105 @@ def factorise(
     workspace: Workspace,
     node: int = 0,
 ) -> FloatArray:
-    """Return the Cholesky factor of k(X, X) + diag(ridge), in the thread's workspace."""
-    matrix = kernel.gram_lower(X, workspace.square(len(X)))
+    """Return the Cholesky factor of k(X, X) + diag(ridge), in the thread's workspace and the precision of X."""
+    matrix = kernel.gram_lower(X, workspace.square(len(X), X.dtype))
     matrix.reshape(-1)[:: len(X) + 1] += ridge_of(len(X), penalty, weights)
-    where = f"Node {node} ({len(X):,} rows) cannot be solved with penalty {penalty:.3g}"
     try:
         factor = cholesky(matrix)
     except NotPositiveDefinite as error:
-        raise np.linalg.LinAlgError(
-            f"{where}: {error}. Raise the penalty, or lower the bandwidth or the degree; rows that repeat need a "
-            "larger penalty than others."
-        ) from error
+        raise _unsolvable(node, len(X), penalty, error.minor) from error
     if not np.isfinite(factor.diagonal()).all():
-        raise np.linalg.LinAlgError(
-            f"{where}: the kernel's values overflow. Standardise the features or lower the degree."
-        )
+        raise _unsolvable(node, len(X), penalty, -1)
     return factor
 
 
-def solve_node(
+def _unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.LinAlgError:
+    """What to say of a node whose leading minor is not positive, or not finite (-1)."""
+    where = f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {penalty:.3g}"
+    if minor < 0:
+        return np.linalg.LinAlgError(
+            f"{where}: the kernel's values overflow. Standardise the features or lower the degree."
+        )
+    return np.linalg.LinAlgError(
+        f"{where}: leading minor {minor} of {n_rows} is not positive. Raise the penalty, or lower the bandwidth or the "
+        "degree; rows that repeat need a larger penalty than others."
+    )
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What all nodes solve, ready for the compiled loop.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points, norms : prepared rows, (N, d), and their squared norms where inner products are left to BLAS, else empty
+    y, weights : (N,) arrays in the precision of the points; no weights: empty
+    penalties : (k,) array
+    rows, starts : the nodes' rows, see Allocation
+    coef : (N~,) array, filled as nodes are solved: node i's coefficients from starts[i] on
+    """
+
+    kernel: Kernel
+    points: FloatArray
+    norms: FloatArray
+    y: FloatArray
+    weights: FloatArray
+    penalties: FloatArray
+    rows: IntArray
+    starts: IntArray
+    coef: FloatArray
+
+    @property
+    def sizes(self) -> IntArray:
+        """Rows in every node."""
+        return np.diff(self.starts)
+
+    def solve(self, nodes: IntArray, workspace: Workspace) -> None:
+        """Solve (K + n penalty I) beta = y, or its weighted version, in some nodes: one call without the GIL."""
+        largest, dtype = int(self.sizes[nodes].max(initial=0)), self.points.dtype
+        letter = "d" if dtype == np.float64 else "s"
+        potrf, potrs = routine_address(f"{letter}potrf"), routine_address(f"{letter}potrs")
+        buffer = workspace.square(largest, dtype).reshape(-1)
+        loops, code = self.kernel.loops()
+        failed, minor = loops.solve_nodes(
+            *(code, self.kernel.degree, self.points, self.norms, self.y, self.weights, self.penalties),
+            *(self.rows, self.starts, nodes, potrf, potrs, buffer, self.coef),
+        )
+        if failed >= 0:
+            raise _unsolvable(failed, int(self.sizes[failed]), float(self.penalties[failed]), minor)
+
+    def batches(self) -> list[IntArray]:
+        """The nodes, largest first, in batches of some work each: small ones cost no visible overhead."""
+        order = np.argsort(-self.sizes, kind="stable")
+        work = np.cumsum(self.sizes[order].astype(np.float64) ** 2 * (self.sizes[order] + NODE_OVERHEAD))
+        return np.split(order, np.flatnonzero(np.diff(work // BATCH_WORK)) + 1)
+
+
+def make_nodes(
     kernel: Kernel,
     X: FloatArray,
     y: FloatArray,
-    penalty: float,
-    weights: FloatArray | None = None,
-    *,
-    workspace: Workspace | None = None,
-    node: int = 0,
+    weights: FloatArray | None,
+    penalties: FloatArray,
+    rows: IntArray,
+    starts: IntArray,
+) -> Nodes:
+    """Prepare the nodes; they are solved in the precision of X."""
+    points = kernel.prepare(X)
+    norms = np.empty(0, dtype=points.dtype)
+    if suits_blas(kernel, points):
+        points = points - points.mean(axis=0) if kernel.name != "polynomial" else points
+        norms = squared_norms(points)
+    weights = np.empty(0) if weights is None else weights
+    coef = np.empty(len(rows), dtype=points.dtype)
+    return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, rows, starts, coef)
+
+
+def solve_node(
+    kernel: Kernel, X: FloatArray, y: FloatArray, penalty: float, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Return beta with (K + n penalty I) beta = y, or its weighted version.
+    """Return beta with (K + n penalty I) beta = y, or its weighted version; solved in the precision of X.
 
     Examples
     --------
@@ -89,5 +163,7 @@ def solve_node(
     >>> beta  # 3 / (1 + 1 * 0.5)
     array([2.])
     """
-    factor = factorise(kernel, X, penalty, weights, workspace=workspace or Workspace(), node=node)
-    return cholesky_solve(factor, np.array(y, dtype=np.float64))
+    rows, starts = np.arange(len(X)), np.array([0, len(X)])
+    nodes = make_nodes(kernel, X, y, weights, np.array([penalty]), rows, starts)
+    nodes.solve(np.array([0]), Workspace())
+    return nodes.coef.astype(np.float64)

@@ -2,25 +2,25 @@
 
 With K_CC = L L', the features F(x) = L^-1 k(C, x) are orthonormal in the kernel's space, so that the penalty is
 ||beta||^2 and a = L^-T beta. (F'F + N penalty I) beta = F'y. Features are whitened BEFORE they are summed: sums of raw
-kernel values lose all digits at wide bandwidths. The seam: :func:`sum_features` passes the data and knows no penalty;
-:func:`ridge_path` knows no data and serves every penalty.
+kernel values lose all digits at wide bandwidths (where a penalty drowns that, they are whitened after).
+The seam: :func:`sum_features` passes the data; :func:`ridge_path` knows no data and serves every penalty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from .engine import Job, run
 from .kernels import Kernel
-from .lapack import cholesky, cholesky_solve, lower_solve, pivoted_cholesky, tridiagonalise
+from .lapack import cholesky, cholesky_solve, inverse_diagonal, lower_solve, pivoted_cholesky, tridiagonalise
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
 
 BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
+LARGEST_LOSS = 1e-5  # of the penalty: the share that rounding may add to it before sums are whitened late
 TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
 
 
@@ -41,13 +41,23 @@ class Basis:
     kept: IntArray
     factor: FloatArray
 
-    @cached_property
-    def _right(self) -> FloatArray:
-        return self.kernel.prepare_right(self.centers)
+    def values(self, X: FloatArray) -> FloatArray:
+        """k(x, C) of every row, (n, r)."""
+        return self.kernel.cross(X, self.centers)
 
     def features(self, X: FloatArray) -> FloatArray:
         """F(x) = L^-1 k(C, x) of every row, (n, r)."""
-        return lower_solve(self.factor, self.kernel.cross_prepared(X, self._right))
+        return lower_solve(self.factor, self.values(X))
+
+    def whiten(self, rows: FloatArray) -> FloatArray:
+        """L^-1 v for every row v."""
+        return lower_solve(self.factor, np.array(rows, dtype=np.float64, order="C"))
+
+    @property
+    def loss(self) -> float:
+        """A bound on what whitening a mean of products of kernel values adds to it: eps times the trace of K_CC^-1."""
+        largest = float(np.max(self.kernel.diagonal(self.centers))) ** 2
+        return float(np.finfo(np.float64).eps * largest * inverse_diagonal(self.factor.copy()).sum())
 
     def dual(self, beta: FloatArray) -> FloatArray:
         """L^-T beta: the coefficients of k(x, C), for every row of beta, (p, r)."""
@@ -102,15 +112,38 @@ class Sums:
 
 
 def sum_features(
-    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, job: Job, label: str = "sums"
+    basis: Basis,
+    X: FloatArray,
+    Y: FloatArray,
+    weights: FloatArray,
+    job: Job,
+    label: str = "sums",
+    penalty: float | None = None,
 ) -> Sums:
-    """Sum over blocks of rows, in the order of the rows; the same bits for any number of threads."""
+    """Sum over blocks of rows, in the order of the rows; the same bits for any number of threads.
 
+    Where a penalty is given that the sums are meant for, and it drowns what is lost, kernel values are summed as they
+    are and the sums whitened: half the work.
+    """
+    late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
+    raw = _sum(basis.values if late else basis.features, X, Y, weights, job, label)
+    return Sums(basis.whiten(basis.whiten(raw.gram).T), basis.whiten(raw.cross.T).T, raw.inner) if late else raw
+
+
+def _sum(
+    features_of: Callable[[FloatArray], FloatArray],
+    X: FloatArray,
+    Y: FloatArray,
+    weights: FloatArray,
+    job: Job,
+    label: str,
+) -> Sums:
     def block(start: int) -> Sums:
         rows = slice(start, start + BLOCK_ROWS)
         root = np.sqrt(weights[rows])[:, None]
-        features = basis.features(X[rows])
-        features *= root
+        features = features_of(X[rows])
+        if np.any(root != 1.0):
+            features *= root
         targets = np.column_stack([Y[rows], np.ones(len(root))]) * root
         return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
 
@@ -170,13 +203,9 @@ def predict_blocks(
     kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, job: Job, label: str = "prediction"
 ) -> FloatArray:
     """k(X, C) @ dual', (n, p), with dual (p, m), block by block."""
-    right = kernel.prepare_right(centers)
-
-    def block(start: int) -> FloatArray:
-        rows = X[start : start + BLOCK_ROWS]
-        return np.column_stack([kernel.matvec_prepared(rows, right, row) for row in dual])
-
-    return np.concatenate(list(run(block, range(0, len(X), BLOCK_ROWS), job, label)))
+    product = kernel.product(centers, dual)
+    blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
+    return np.concatenate(list(run(product, blocks, job, label)))
 
 
 def sum_by_fold(

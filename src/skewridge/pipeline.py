@@ -5,19 +5,21 @@ partition (slices, nodes, allocation) -> local fits -> collapse to one coefficie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from .allocation import Allocation, allocate, inclusion_probability
 from .engine import Job, run
-from .kernels import Kernel
-from .local import NodeFit, Workspace, solve_node
+from .kernels import Kernel, in_precision_of
+from .local import NodeFit, Nodes, Workspace, make_nodes
 from .planning import PartitionSettings, plan_fit
 from .slices import FloatArray, IntArray, Slices
 
+SINGLE_PENALTY = 1e-3  # the least that float32 solves: a solution errs by about 6e-8 / penalty
 BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or memory_limit
 
 
@@ -37,22 +39,36 @@ class Partition:
 
 @dataclass(frozen=True)
 class Expansion:
-    """f(x) = sum_i coef_i k(x, points_i)."""
+    """f(x) = sum_i coef_i k(x, points_i); the scale is that of the response, and what float32 is measured by."""
 
     points: FloatArray
     coef: FloatArray
     kernel: Kernel
+    scale: float = 0.0
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What the nodes solve: rows, centred response, who holds which row, kernel, and a penalty for every node."""
+    """What the nodes solve: rows, centred response, who holds which row, kernel, and a penalty for every node.
+
+    In single precision where that is asked for and the penalty is large enough.
+    """
 
     X: FloatArray
     y: FloatArray
     partition: Partition
     kernel: Kernel
     penalties: FloatArray
+    single: bool = False
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes, ready to be solved."""
+        single = self.single and bool(np.all(self.penalties >= SINGLE_PENALTY))
+        precision: npt.DTypeLike = np.float32 if single else np.float64
+        X, partition = self.X.astype(precision, copy=False), self.partition
+        rows, starts = partition.allocation.rows, partition.allocation.starts
+        return make_nodes(self.kernel, X, self.y, partition.weights, self.penalties, rows, starts)
 
 
 def partition_rows(
@@ -79,34 +95,33 @@ def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> 
     return weights[slices.labels]
 
 
-def fit_nodes(problem: Problem, job: Job) -> Iterator[NodeFit]:
-    """Solve every node on its own rows, in node order."""
-    X, y, kernel, workspace = problem.X, problem.y, problem.kernel, Workspace()
-
-    def solve(i: int) -> NodeFit:
-        rows, weights = problem.partition.node(i)
-        coef = solve_node(kernel, X[rows], y[rows], problem.penalties[i], weights, workspace=workspace, node=i)
-        return NodeFit(rows, coef)
-
-    return run(solve, range(len(problem.partition.allocation)), job, "local fits")
+def fit_nodes(problem: Problem, job: Job) -> FloatArray:
+    """Solve every node on its own rows, largest first; the coefficients of all, (N~,), node after node."""
+    nodes, workspace = problem.nodes, Workspace()
+    for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
+        pass
+    return nodes.coef.astype(np.float64, copy=False)
 
 
-def collapse(fits: Iterable[NodeFit], n_rows: int, n_nodes: int) -> FloatArray:
+def node_fits(problem: Problem, coef: FloatArray) -> list[NodeFit]:
+    """The local estimates one by one."""
+    allocation = problem.partition.allocation
+    parts = np.split(coef, allocation.starts[1:-1])
+    return [NodeFit(rows, part) for rows, part in zip(allocation, parts, strict=True)]
+
+
+def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
     """Average the local estimates: beta_i = (1/k) sum of row i's coefficient over the nodes that hold it."""
-    coef = np.zeros(n_rows)
-    for fit in fits:
-        coef[fit.rows] += fit.coef
-    return coef / n_nodes
+    allocation = problem.partition.allocation
+    return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
 
 
 def evaluate(expansion: Expansion, X: FloatArray, job: Job) -> FloatArray:
-    """k(X, points) @ coef, block by block of X."""
-    kernel, coef = expansion.kernel, expansion.coef
-    right = kernel.prepare_right(expansion.points)
+    """k(X, points) @ coef, block by block of X; float32 rows are evaluated in float32 where that serves."""
+    kernel, coef, points = expansion.kernel, expansion.coef[None, :], expansion.points
+    product = kernel.product(in_precision_of(X, points, coef, expansion.scale), coef)
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
-    values = np.concatenate(
-        list(run(lambda block: kernel.matvec_prepared(block, right, coef), blocks, job, "prediction"))
-    )
+    values = np.concatenate(list(run(product, blocks, job, "prediction")))[:, 0]
     if not np.isfinite(values).all():
         raise ValueError(
             f"The {kernel.name} kernel overflows at some of these points: they lie too far from the training rows. "

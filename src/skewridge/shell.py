@@ -10,6 +10,8 @@ from .checks import check_bytes, check_choice, check_flag, check_integer, check_
 from .engine import Job
 from .kernels import BANDWIDTH_FREE, MAX_DEGREE
 
+PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
+
 
 class KernelEstimator(RegressorMixin, BaseEstimator):
     """Parameters and checks that all kernel estimators have."""
@@ -45,10 +47,11 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
         check_same_order(X, y)
-        X, y = validate_data(checked, X, y, dtype=np.float64, order="C", y_numeric=True, **options)
+        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
         check_magnitude("X", X)
         check_magnitude("y", y)
-        return checked, X.copy(), np.array(y, dtype=np.float64)
+        checked._precision = X.dtype
+        return checked, X.astype(np.float64), np.array(y, dtype=np.float64)
 
     def _take_over(self, checked):
         """Take what was validated on the clone, and forget what an earlier fit left."""
@@ -58,6 +61,6 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_new(self, X):
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X = validate_data(self, X, dtype=PRECISIONS, order="C", reset=False)
         check_magnitude("X", X)
         return X

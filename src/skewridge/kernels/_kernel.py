@@ -6,20 +6,27 @@ to the training range (sobolev), or as they are (polynomial).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..checks import check_choice, check_integer, check_magnitude, check_real
+from ._product import Product, check_widths, make_product, squared_norms, suits_blas
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 KERNELS = ("gaussian", "matern12", "matern32", "matern52", "laplacian", "polynomial", "sobolev")
 BANDWIDTH_FREE = ("polynomial", "sobolev")
 MAX_DEGREE = 100
+NEGLIGIBLE = 1e-12  # kernel values below this may be skipped: an error of at most this times the coefficients' 1-norm
 _ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 
 
@@ -46,16 +53,16 @@ class Kernel:
     high: tuple[float, ...] = ()
 
     def prepare(self, X: FloatArray) -> FloatArray:
-        """Return the points as the loops take them, (n, d): scaled, and clipped for sobolev."""
+        """Return the points as the loops take them, (n, d), in their precision: scaled, and clipped for sobolev."""
         if self.bandwidth is not None:
             with np.errstate(over="ignore"):  # what overflows is refused by name
-                scaled = np.ascontiguousarray(X / self.bandwidth)
+                scaled = np.ascontiguousarray(X / X.dtype.type(self.bandwidth))
             check_magnitude("X / bandwidth", scaled)
             return scaled
         if self.name == "sobolev":
-            low = np.array(self.low)
-            return np.clip((X - low) * self._inverse_range(), 0.0, 1.0)
-        return np.ascontiguousarray(X, dtype=np.float64)
+            scaled = (X - np.array(self.low)) * self._inverse_range()
+            return np.clip(scaled, 0.0, 1.0).astype(X.dtype, copy=False)
+        return np.ascontiguousarray(X)
 
     def prepare_right(self, Z: FloatArray) -> FloatArray:
         """Return the points of the right-hand side, feature by feature, (d, m)."""
@@ -63,8 +70,8 @@ class Kernel:
 
     def gram(self, X: FloatArray) -> FloatArray:
         """k(X, X), (n, n), symmetric to the last bit."""
-        out = self.gram_lower(X, np.zeros((len(X), len(X))))
-        return out + np.tril(out, -1).T
+        lower = np.tril(self.gram_lower(X, np.empty((len(X), len(X)), dtype=X.dtype)))
+        return lower + np.tril(lower, -1).T
 
     def diagonal(self, X: FloatArray) -> FloatArray:
         """k(x, x) of every row, (n,)."""
@@ -73,19 +80,34 @@ class Kernel:
         return np.prod(1.0 + self.prepare(X), axis=1) if self.name == "sobolev" else np.ones(len(X))
 
     def gram_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
-        """k(X, X) into the lower triangle of out, which a factorisation needs no more than."""
+        """k(X, X) into the lower triangle of out, which a factorisation needs no more than; the rest may be lost."""
         left = self.prepare(X)
+        if suits_blas(self, left):
+            return self._cross_blas(left, left, out, lower=True)
         self._loop("gram_lower")(left, np.ascontiguousarray(left.T), out)
         return out
 
     def cross(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """k(X, Z), (n, m)."""
-        return self.cross_prepared(X, self.prepare_right(Z))
+        rows = self.prepare(Z)
+        out = np.empty((len(X), len(rows)), dtype=rows.dtype)
+        if suits_blas(self, rows):
+            return self._cross_blas(self.prepare(X.astype(rows.dtype, copy=False)), rows, out)
+        return self.cross_prepared(X, np.ascontiguousarray(rows.T))
 
     def cross_prepared(self, X: FloatArray, right: FloatArray) -> FloatArray:
         """k(X, Z) with right = prepare_right(Z), for callers that go through X block by block."""
-        out = np.empty((len(X), right.shape[1]))
-        self._loop("cross")(self.prepare(X), right, out)
+        out = np.empty((len(X), right.shape[1]), dtype=right.dtype)
+        self._loop("cross")(self.prepare(X.astype(right.dtype, copy=False)), right, out)
+        return out
+
+    def _cross_blas(self, left: FloatArray, rows: FloatArray, out: FloatArray, lower: bool = False) -> FloatArray:
+        check_widths(left.shape[1], rows.shape[1])
+        if self.name != "polynomial":
+            center = rows.mean(axis=0)
+            left, rows = left - center, rows - center
+        loops, code = self.loops()
+        loops.cross_blas(code, self.degree, left, rows, squared_norms(left), squared_norms(rows), lower, out)
         return out
 
     def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:
@@ -102,16 +124,14 @@ class Kernel:
 
     def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
         """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
-        from . import _loops
-
-        _loops.rescaled(KERNELS.index(self.name), self.degree, similarities, self._factor(bandwidth), out)
+        loops, code = self.loops()
+        loops.rescaled(code, self.degree, similarities, self._factor(bandwidth), out)
         return out
 
     def rescaled_below(self, square: FloatArray, diagonal: FloatArray, bandwidth: float | None) -> FloatArray:
         """k(X, X) at another bandwidth into the lower triangle of a matrix whose upper one keeps the similarities."""
-        from . import _loops
-
-        _loops.rescaled_below(KERNELS.index(self.name), self.degree, square, diagonal, self._factor(bandwidth))
+        loops, code = self.loops()
+        loops.rescaled_below(code, self.degree, square, diagonal, self._factor(bandwidth))
         return square
 
     def _factor(self, bandwidth: float | None) -> float:
@@ -119,15 +139,16 @@ class Kernel:
         ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
         return ratio if self.name == "laplacian" else ratio * ratio
 
-    def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
-        """k(X, Z) @ coef, (n,), holding one tile of k(X, Z) at a time."""
-        return self.matvec_prepared(X, self.prepare_right(Z), coef)
+    def product(self, Z: FloatArray, coef: FloatArray, tolerance: float = NEGLIGIBLE) -> Product:
+        """Return x -> k(x, Z) @ coef' for coefficients (p, m), in the precision of Z; see :class:`Product`.
 
-    def matvec_prepared(self, X: FloatArray, right: FloatArray, coef: FloatArray) -> FloatArray:
-        """k(X, Z) @ coef with right = prepare_right(Z), for callers that go through X block by block."""
-        out = np.empty(len(X))
-        self._loop("matvec")(self.prepare(X), right, coef, out)
-        return out
+        Kernel values below the tolerance may be taken for 0: an error of at most tolerance * ||coef||_1.
+        """
+        return make_product(self, Z, coef, tolerance)
+
+    def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
+        """k(X, Z) @ coef, (n,), holding one tile of k(X, Z) at a time; k(Z, X) @ v is the transposed product."""
+        return self.product(Z, coef[None, :])(X)[:, 0]
 
     def gradient(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
         """d/dx of k(x, Z) @ coef at every x, (n, d).
@@ -153,17 +174,29 @@ class Kernel:
         span = np.array(self.high) - np.array(self.low)
         return np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
 
-    def _loop(self, name: str) -> Callable[..., None]:
-        from . import _loops  # imported on first use: numba takes half a second
+    def loops(self) -> tuple[Any, int]:
+        """The module of loops, and what they call this kernel."""
+        return loops_module(), KERNELS.index(self.name)
 
-        loop, code = getattr(_loops, name), KERNELS.index(self.name)
+    def _loop(self, name: str) -> Any:
+        loops, code = self.loops()
 
         def call(left: FloatArray, right: FloatArray, *others: Any) -> None:
-            if left.shape[1] != right.shape[0]:  # the loops do not look
-                raise ValueError(f"points of {left.shape[1]} and of {right.shape[0]} features do not go together")
-            loop(code, self.degree, left, right, *others)
+            check_widths(left.shape[1], right.shape[0])
+            getattr(loops, name)(code, self.degree, left, right, *others)
 
         return call
+
+
+def compiles() -> bool:
+    """Whether numba is there and not switched off (NUMBA_DISABLE_JIT=1)."""
+    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+@cache
+def loops_module() -> ModuleType:
+    """The compiled loops, imported on first use since numba takes half a second; without numba the plain ones."""
+    return import_module(f"{__package__}.{'_loops' if compiles() else '_plain'}")
 
 
 def make_kernel(name: str, X: FloatArray, bandwidth: float | None = None, degree: int = 3) -> Kernel:

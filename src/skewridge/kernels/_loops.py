@@ -8,8 +8,9 @@ Functions that call each other share this file because numba's cache does not no
 """
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
 
@@ -26,29 +27,35 @@ _LN2_LOW = 1.9082149292705877e-10
 _SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer held in the low bits
 _UNDERFLOW = -708.0
 
+# The same in single precision; a global np.float32 stays one where a literal would make everything double.
+_LOG2E_32 = np.float32(_LOG2E)
+_LN2_HIGH_32 = np.float32(0.693359375)
+_LN2_LOW_32 = np.float32(-2.12194440e-4)
+_SHIFT_32 = np.float32(12582912.0)  # 1.5 * 2**23
+_UNDERFLOW_32 = np.float32(-87.0)
+_ZERO_32, _ONE_32, _HALF_32 = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+_C3_32, _C4_32, _C5_32, _C6_32 = (np.float32(c) for c in (1 / 6, 1 / 24, 1 / 120, 1 / 720))
 
-@intrinsic
-def _bits_of(typingctx, x):  # type: ignore[no-untyped-def]
-    """Reinterpret a float64 as an int64."""
 
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.bitcast(args[0], context.get_value_type(types.int64))
+def _reinterpreted(origin, target):  # type: ignore[no-untyped-def]
+    """Return an intrinsic that reads the bits of one type as another."""
 
-    return types.int64(types.float64), generate
+    @intrinsic
+    def reinterpret(typingctx, x):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.bitcast(args[0], context.get_value_type(target))
+
+        return target(origin), generate
+
+    return reinterpret
 
 
-@intrinsic
-def _float_of(typingctx, x):  # type: ignore[no-untyped-def]
-    """Reinterpret an int64 as a float64."""
-
-    def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-        return builder.bitcast(args[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), generate
+_bits_of, _float_of = _reinterpreted(types.float64, types.int64), _reinterpreted(types.int64, types.float64)
+_bits_of_32, _float_of_32 = _reinterpreted(types.float32, types.int32), _reinterpreted(types.int32, types.float32)
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _exp(x):
+def _exp_double(x):
     """exp(x) for x <= 0 to 2 units in the last place, as a polynomial that vectorises; 0 below -708.
 
     x = n ln2 + r with |r| <= ln2 / 2; exp(r) by its Taylor polynomial of degree 13 in Estrin's order, whose
@@ -70,10 +77,63 @@ def _exp(x):
     return value * power if x >= _UNDERFLOW else 0.0
 
 
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+def _exp_single(x):
+    """The same in single precision, by the polynomial of degree 6; 0 below -87."""
+    clipped = max(x, _UNDERFLOW_32)
+    shifted = clipped * _LOG2E_32 + _SHIFT_32
+    n = shifted - _SHIFT_32
+    r = clipped - n * _LN2_HIGH_32
+    r = r - n * _LN2_LOW_32
+    r2 = r * r
+    high = (_C4_32 + r * _C5_32) + _C6_32 * r2
+    value = (_ONE_32 + r) + ((_HALF_32 + r * _C3_32) + high * r2) * r2
+    power = _float_of_32((_bits_of_32(shifted) + np.int32(127)) << np.int32(23))
+    return value * power if x >= _UNDERFLOW_32 else _ZERO_32
+
+
+def _exp(x):
+    """exp(x) for x <= 0 in the precision of x."""
+
+
+@overload(_exp)
+def _exp_of(x):
+    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _squares(x, right, start, stop, row):
+    """Squared distances; features come in fours, so that the row is read and written less often."""
+    m, d, f = stop - start, x.size, 0
+    row[:m] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            t0, t1, t2, t3 = u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
+            row[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+        f += 4
+    if f + 2 <= d:
+        u0, u1, z0, z1 = x[f], x[f + 1], right[f, start:stop], right[f + 1, start:stop]
+        for j in range(m):
+            t0, t1 = u0 - z0[j], u1 - z1[j]
+            row[j] += t0 * t0 + t1 * t1
+        f += 2
+    if f < d:
+        u0, z0 = x[f], right[f, start:stop]
+        for j in range(m):
+            t0 = u0 - z0[j]
+            row[j] += t0 * t0
+
+
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _similarity(code, x, right, start, stop, row):
     """What the profile is a function of: squared or absolute distance, inner product, or product of minima."""
-    m = stop - start
+    m, one = stop - start, row.dtype.type(1)
+    if code not in (LAPLACIAN, POLYNOMIAL, SOBOLEV):
+        _squares(x, right, start, stop, row)
+        return
     row[:m] = 1.0 if code == SOBOLEV else 0.0
     for f in range(x.size):
         u = x[f]
@@ -84,18 +144,14 @@ def _similarity(code, x, right, start, stop, row):
         elif code == POLYNOMIAL:
             for j in range(m):
                 row[j] += u * z[j]
-        elif code == SOBOLEV:
-            for j in range(m):
-                row[j] *= 1.0 + min(u, z[j])
         else:
             for j in range(m):
-                t = u - z[j]
-                row[j] += t * t
+                row[j] *= one + min(u, z[j])
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _integer_power(value, degree):
-    result = 1.0
+def _integer_power(value, degree, one):
+    result = one
     while degree > 0:
         if degree & 1:
             result *= value
@@ -107,6 +163,8 @@ def _integer_power(value, degree):
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _profile(code, degree, row, m):
     """Turn similarities into kernel values, in place."""
+    one, third = row.dtype.type(1), row.dtype.type(1 / 3)
+    root3, root5 = row.dtype.type(_SQRT3), row.dtype.type(_SQRT5)
     if code == GAUSSIAN:
         for j in range(m):
             row[j] = _exp(-row[j])
@@ -115,18 +173,18 @@ def _profile(code, degree, row, m):
             row[j] = _exp(-np.sqrt(row[j]))
     elif code == MATERN32:
         for j in range(m):
-            t = _SQRT3 * np.sqrt(row[j])
-            row[j] = (1.0 + t) * _exp(-t)
+            t = root3 * np.sqrt(row[j])
+            row[j] = (one + t) * _exp(-t)
     elif code == MATERN52:
         for j in range(m):
-            t = _SQRT5 * np.sqrt(row[j])
-            row[j] = (1.0 + t + t * t / 3.0) * _exp(-t)
+            t = root5 * np.sqrt(row[j])
+            row[j] = (one + t + t * t * third) * _exp(-t)
     elif code == LAPLACIAN:
         for j in range(m):
             row[j] = _exp(-row[j])
     elif code == POLYNOMIAL:
         for j in range(m):
-            row[j] = _integer_power(1.0 + row[j], degree)
+            row[j] = _integer_power(one + row[j], degree, one)
 
 
 @njit(nogil=True, cache=True)
@@ -137,11 +195,27 @@ def _kernel_row(code, degree, x, right, start, stop, row):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _dot(a, b):
-    total = 0.0
-    for j in range(a.size):
+def _dot(a, b, m):
+    total = a.dtype.type(0)
+    for j in range(m):
         total += a[j] * b[j]
     return total
+
+
+@njit(nogil=True, cache=True)
+def _add_products(row, coef, start, stop, out):
+    """Add row @ coef[q, start:stop] to every output."""
+    for q in range(coef.shape[0]):
+        out[q] += _dot(row, coef[q, start:stop], stop - start)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _from_products(code, row, own, norms, m):
+    """Squared distances from inner products: ||x||^2 + ||z||^2 - 2 x.z."""
+    if code != POLYNOMIAL:
+        two, zero = row.dtype.type(2), row.dtype.type(0)
+        for j in range(m):
+            row[j] = max(own + norms[j] - two * row[j], zero)
 
 
 @njit(nogil=True, cache=True)
@@ -156,6 +230,24 @@ def cross(code, degree, left, right, out):
     """k(X, Z)."""
     for i in range(left.shape[0]):
         _kernel_row(code, degree, left[i], right, 0, right.shape[1], out[i])
+
+
+@njit(nogil=True, cache=True)
+def cross_blas(code, degree, left, rows, own, norms, lower, out):
+    """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
+    n, m = out.shape
+    tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+    for top in range(0, n, TILE_ROWS):
+        bottom = min(top + TILE_ROWS, n)
+        for start in range(0, min(m, bottom) if lower else m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            products = tile[: (bottom - top) * (stop - start)].reshape(bottom - top, stop - start)
+            np.dot(left[top:bottom], rows[start:stop].T, products)
+            for i in range(top, bottom):
+                row = products[i - top]
+                _from_products(code, row, own[i], norms[start:stop], stop - start)
+                _profile(code, degree, row, stop - start)
+                out[i, start:stop] = row
 
 
 @njit(nogil=True, cache=True)
@@ -201,16 +293,152 @@ def rescaled_below(code, degree, square, diagonal, factor):
 
 @njit(nogil=True, cache=True)
 def matvec(code, degree, left, right, coef, out):
-    """k(X, Z) @ coef, one tile of kernel values at a time."""
+    """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
-    row = np.empty(TILE_COLUMNS)
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
     out[:] = 0.0
     for top in range(0, n, TILE_ROWS):
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             for i in range(top, min(top + TILE_ROWS, n)):
                 _kernel_row(code, degree, left[i], right, start, stop, row)
-                out[i] += _dot(row[: stop - start], coef[start:stop])
+                _add_products(row, coef, start, stop, out[i])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _nearest(code, x, low, high):
+    """The least similarity of x to any point of a box: 0 inside it."""
+    total = x.dtype.type(0)
+    for f in range(x.size):
+        gap = max(low[f] - x[f], x[f] - high[f])
+        if gap > 0:
+            total += gap if code == LAPLACIAN else gap * gap
+    return total
+
+
+@njit(nogil=True, cache=True)
+def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
+    """The same without the boxes of right points whose similarity to a left point is beyond reach."""
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for b in range(low.shape[0]):
+            if _nearest(code, left[i], low[b], high[b]) <= reach:
+                start, stop = starts[b], starts[b + 1]
+                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _add_products(row, coef, start, stop, out[i])
+
+
+@njit(nogil=True, cache=True)
+def matvec_blas(code, degree, left, rows, coef, own, norms, out):
+    """The same with inner products by BLAS; the right points come as rows, (m, d), and squared norms with both."""
+    n, m = left.shape[0], rows.shape[0]
+    tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+    out[:] = 0.0
+    for top in range(0, n, TILE_ROWS):
+        bottom = min(top + TILE_ROWS, n)
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            products = tile[: (bottom - top) * (stop - start)].reshape(bottom - top, stop - start)
+            np.dot(left[top:bottom], rows[start:stop].T, products)
+            for i in range(top, bottom):
+                row = products[i - top]
+                _from_products(code, row, own[i], norms[start:stop], stop - start)
+                _profile(code, degree, row, stop - start)
+                _add_products(row, coef, start, stop, out[i])
+
+
+def _calling(n_arguments):  # type: ignore[no-untyped-def]
+    """Return an intrinsic that calls the C function at an address with so many pointers, all given as integers.
+
+    The address is an argument, not a constant, so that the compiled code can be cached.
+    """
+
+    @intrinsic
+    def call(typingctx, address, pointers):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            pointer = ir.IntType(8).as_pointer()
+            function = ir.FunctionType(ir.VoidType(), [pointer] * n_arguments)
+            values = [builder.extract_value(args[1], i) for i in range(n_arguments)]
+            builder.call(
+                builder.inttoptr(args[0], function.as_pointer()), [builder.inttoptr(v, pointer) for v in values]
+            )
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.UniTuple(types.intp, n_arguments)), generate
+
+    return call
+
+
+_call5, _call8 = _calling(5), _calling(8)
+
+
+@njit(nogil=True, cache=True)
+def _node_gram(code, degree, points, norms, own, matrix):
+    """k of a node's points, gathered, into the lower triangle of a matrix."""
+    n, d = own.size, points.shape[1]
+    left = np.empty((n, d), dtype=points.dtype)
+    for i in range(n):
+        left[i] = points[own[i]]
+    if norms.size:
+        cross_blas(code, degree, left, left, norms[own], norms[own], True, matrix)
+    else:
+        right = np.empty((d, n), dtype=points.dtype)
+        for i in range(n):
+            for f in range(d):
+                right[f, i] = left[i, f]
+        gram_lower(code, degree, left, right, matrix)
+
+
+@njit(nogil=True, cache=True)
+def _add_ridge(matrix, penalty, weights, own):
+    """Add n penalty to the diagonal, or penalty (sum w) / w_i."""
+    n = own.size
+    total = float(n)
+    if weights.size:
+        total = 0.0
+        for i in range(n):
+            total += weights[own[i]]
+    for i in range(n):
+        matrix[i, i] += penalty * total / (weights[own[i]] if weights.size else 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _factorise_and_solve(matrix, b, potrf, potrs):
+    """Overwrite b with the solution by LAPACK's Cholesky; returns what it says, or -1 where a pivot is not finite."""
+    upper, ints = np.array([85], np.uint8), np.array([len(b), 1, 0], np.int32)  # "U"; order, right-hand sides, info
+    u, n, right, info = upper.ctypes.data, ints.ctypes.data, ints[1:].ctypes.data, ints[2:].ctypes.data
+    a = matrix.ctypes.data
+    _call5(potrf, (u, n, a, n, info))
+    if ints[2] != 0:
+        return ints[2]
+    for i in range(len(b)):
+        if not np.isfinite(matrix[i, i]):
+            return -1
+    _call8(potrs, (u, n, right, a, n, b.ctypes.data, n, info))
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def solve_nodes(code, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, buffer, coef):
+    """Solve some nodes, each in one go: gather, gram, ridge, factorise, solve; fills their part of coef.
+
+    Returns the first node that fails and LAPACK's word on it (-1: a pivot is not finite), or (-1, 0).
+    """
+    for node in nodes:
+        start, stop = starts[node], starts[node + 1]
+        n, own, b = stop - start, rows[start:stop], coef[start:stop]
+        if n == 0:
+            continue
+        matrix = buffer[: n * n].reshape(n, n)
+        _node_gram(code, degree, points, norms, own, matrix)
+        _add_ridge(matrix, penalties[node], weights, own)
+        for i in range(n):
+            b[i] = y[own[i]]
+        info = _factorise_and_solve(matrix, b, potrf, potrs)
+        if info != 0:
+            return node, info
+    return -1, 0
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
@@ -234,7 +462,7 @@ def _slope(code, degree, row, m):
         elif code == LAPLACIAN:
             row[j] = -_exp(-s)
         elif code == POLYNOMIAL:
-            row[j] = degree * _integer_power(1.0 + s, degree - 1)
+            row[j] = degree * _integer_power(1.0 + s, degree - 1, 1.0)
 
 
 @njit(nogil=True, cache=True)
@@ -253,7 +481,7 @@ def _direction(code, u, z):
 def gradient(code, degree, left, right, coef, out):
     """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
-    row = np.empty(TILE_COLUMNS)
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
     out[:] = 0.0
     for start in range(0, m, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, m)
