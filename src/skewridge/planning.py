@@ -109,7 +109,8 @@ def make_plan(
     """Return what a fit on these slices and nodes needs.
 
     A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram; the
-    largest node is taken four standard deviations above the mean.
+    largest node is taken four standard deviations above the mean. Rows are held once more, as the kernel takes them,
+    and so are all nodes' coefficients.
     """
     counts, rows = slices.counts, slices.n_rows
     pi = inclusion_probability(counts, slices.copies, n_nodes, max_per_slice)
@@ -117,7 +118,7 @@ def make_plan(
     largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), rows)
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
-    solving = 8.0 * (min(n_matrices, n_nodes) * largest**2 + distinct + rows * (n_features + 2))
+    solving = 8.0 * (min(n_matrices, n_nodes) * largest**2 + distinct + rows * (2 * n_features + 4))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 

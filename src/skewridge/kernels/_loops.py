@@ -306,24 +306,29 @@ def matvec(code, degree, left, right, coef, out):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _nearest(code, x, low, high):
-    """The least similarity of x to any point of a box: 0 inside it."""
-    total = x.dtype.type(0)
+def _nearest(code, x, low, high, near):
+    """The least similarity of x to any point of every box: 0 inside it."""
+    zero = x.dtype.type(0)
+    near[:] = zero
     for f in range(x.size):
-        gap = max(low[f] - x[f], x[f] - high[f])
-        if gap > 0:
-            total += gap if code == LAPLACIAN else gap * gap
-    return total
+        u, below, above = x[f], low[f], high[f]
+        for b in range(near.size):
+            gap = max(max(below[b] - u, u - above[b]), zero)
+            near[b] += gap if code == LAPLACIAN else gap * gap
 
 
 @njit(nogil=True, cache=True)
 def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
-    """The same without the boxes of right points whose similarity to a left point is beyond reach."""
-    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    """The same without the boxes of right points whose similarity to a left point is beyond reach.
+
+    The corners of the boxes come feature by feature, (d, B).
+    """
+    row, near = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(low.shape[1], dtype=left.dtype)
     out[:] = 0.0
     for i in range(left.shape[0]):
-        for b in range(low.shape[0]):
-            if _nearest(code, left[i], low[b], high[b]) <= reach:
+        _nearest(code, left[i], low, high, near)
+        for b in range(near.size):
+            if near[b] <= reach:
                 start, stop = starts[b], starts[b + 1]
                 _kernel_row(code, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, start, stop, out[i])

@@ -130,8 +130,8 @@ def matvec_near(
 ) -> None:
     """The same without the boxes of right points whose similarity to a left point is beyond reach."""
     out[:] = 0.0
-    for b in range(len(low)):
-        gap = np.maximum(np.maximum(low[b] - left, left - high[b]), 0)
+    for b in range(low.shape[1]):
+        gap = np.maximum(np.maximum(low[:, b] - left, left - high[:, b]), 0)
         near = (gap if code == LAPLACIAN else gap * gap).sum(axis=1) <= reach
         part = slice(starts[b], starts[b + 1])
         out[near] += _profile(code, degree, _similarity(code, left[near], right[:, part])) @ coef[:, part].T

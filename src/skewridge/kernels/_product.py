@@ -28,7 +28,10 @@ SINGLE_ERROR = 1e-4  # of the response's standard deviation
 
 @dataclass(frozen=True)
 class Boxes:
-    """Right points in the order of their boxes: box b holds points starts[b] to starts[b + 1]."""
+    """Right points in the order of their boxes: box b holds points starts[b] to starts[b + 1].
+
+    Its corners are low[:, b] and high[:, b].
+    """
 
     order: IntArray
     starts: IntArray
@@ -141,8 +144,8 @@ def make_boxes(rows: FloatArray) -> Boxes:
     """Halve the points at the median of their widest feature until a box holds few."""
     parts = list(_halves(rows, np.arange(len(rows))))
     starts = np.cumsum([0, *(len(part) for part in parts)])
-    low, high = (np.array([f(rows[part], axis=0) for part in parts]) for f in (np.min, np.max))
-    return Boxes(np.concatenate(parts), starts, low, high)
+    low, high = (np.array([f(rows[part], axis=0) for part in parts]).T for f in (np.min, np.max))
+    return Boxes(np.concatenate(parts), starts, np.ascontiguousarray(low), np.ascontiguousarray(high))
 
 
 def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
@@ -159,6 +162,6 @@ def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
 def _share_within(kernel: Kernel, rows: FloatArray, boxes: Boxes, reach: float) -> float:
     """The share of boxes within reach of a point, on average over some of the points."""
     some = rows[:: max(1, len(rows) // 64)][:, None, :]
-    gap = np.maximum(np.maximum(boxes.low - some, some - boxes.high), 0.0)
+    gap = np.maximum(np.maximum(boxes.low.T - some, some - boxes.high.T), 0.0)
     nearest = (gap if kernel.name == "laplacian" else gap * gap).sum(axis=2)
     return float(np.mean(nearest <= reach))
