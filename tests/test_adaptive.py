@@ -249,6 +249,20 @@ def test_constant_and_repeated_features_are_harmless():
     np.testing.assert_array_equal(model.predict(moved), model.predict(wide))
 
 
+def test_predictions_stay_near_the_responses_where_there_are_no_rows():
+    rng = np.random.default_rng(0)
+    Z = rng.random((300, 1))
+    y = np.column_stack([np.sin(6 * Z[:, 0]), 5 + Z[:, 0] ** 2])
+    model = AdaptiveKernelRidge(100, 0.0, bandwidth=50.0, penalty=1e-13, random_state=0).fit(Z, y)
+    far = np.linspace(-30, 30, 200)[:, None]
+    free = model._model.basis.values(model._scaling(far)) @ model._model.dual.T
+    assert np.abs(free).max() > 10, "the expansion itself goes far beyond"
+    span = np.ptp(y, axis=0)
+    assert (model.predict(far) >= y.min(axis=0) - 0.1001 * span).all()
+    assert (model.predict(far) <= y.max(axis=0) + 0.1001 * span).all()
+    assert np.abs(model.predict(Z) - y).max() < 0.05
+
+
 def test_float32_rows_are_predicted_in_float32_where_that_serves():
     single = X.astype(np.float32)
     model = AdaptiveKernelRidge(60, 0.5, bandwidth=0.5, penalty=1e-3, random_state=0).fit(single, Y)

@@ -186,14 +186,15 @@ def test_to_beat_is_to_gain_so_many_standard_errors_in_paired_folds():
 
 def test_easing_lowers_the_penalty_while_the_folds_cannot_tell():
     rise = np.array([0.0, 0.1, 0.2])  # mean 0.1, standard error 0.1 / sqrt(3)
-    verdict = verdict_of(np.column_stack([3 * rise + 1, 2 * rise, rise, np.zeros(3), np.ones(3)]))
+    verdict = verdict_of(1 + np.column_stack([3 * rise + 1, 2 * rise, rise, np.zeros(3), np.ones(3)]))
     t = np.sqrt(3)
-    assert verdict.ease(0.99 * t, 9).eased == 0
-    assert verdict.ease(1.01 * t, 9).penalty == 2.0
-    assert verdict.ease(1.01 * t, 1).penalty == 3.0
-    eased = verdict.ease(1.01 * t, 9)
-    assert (eased.place, eased.risk, eased.curve[3]) == (1, pytest.approx(0.2), 0.0)
-    assert verdict.ease(1e9, 9).place == 0
+    assert verdict.ease(0.99 * t, 9.0, 9).eased == 0
+    assert verdict.ease(1.01 * t, 9.0, 9).penalty == 2.0
+    assert verdict.ease(1.01 * t, 9.0, 1).penalty == 3.0
+    eased = verdict.ease(1.01 * t, 9.0, 9)
+    assert (eased.place, eased.risk, eased.curve[3]) == (1, pytest.approx(1.2), 1.0)
+    assert verdict.ease(1e9, 9.0, 9).place == 0
+    assert verdict.ease(1e9, 0.15, 9).penalty == 3.0, "a tenth of the risk, but not a fifth"
 
 
 def test_a_fold_in_which_no_row_counts_does_no_harm():

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skewridge.checks import compiles
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, _kernel, _plain, _product, make_kernel
-from skewridge.kernels._product import BLAS_KERNELS
+from skewridge.kernels._product import BLAS_KERNELS, NARROW_KERNELS
 
 from . import naive
 
@@ -194,10 +195,41 @@ def test_all_products_equal_the_formula_in_both_precisions_and_both_homes(name, 
     assert kernel.cross(X, Z).dtype == dtype
     np.testing.assert_allclose(kernel.cross(X, Z), K, rtol=rtol, atol=rtol * scale)
     product = kernel.product(Z, coef)
+    if dtype == np.float32 and name in NARROW_KERNELS:
+        product = product.in_single(np.full(2, np.inf))
+        assert product.points.dtype == dtype
     np.testing.assert_allclose(product(X), K @ coef.T, rtol=0, atol=rtol * scale * np.abs(coef).sum())
     gram = naive_gram(kernel, Z.astype(float), Z.astype(float))
     np.testing.assert_allclose(kernel.gram(Z), gram, rtol=rtol, atol=rtol * np.abs(gram).max())
     assert (product.norms is not None) == (d == 20 and name in BLAS_KERNELS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_single_precision_keeps_its_promise_or_stays_double(name, offset, scale):
+    rng = np.random.default_rng(0)
+    Z, coef = rng.random((300, 2)) * 3 + offset, rng.normal(size=(1, 300))
+    X = np.vstack([Z[:40] + 0.01, rng.random((10, 2)) * 3 + offset])
+    double = some_kernel(name, Z).product(Z, coef)
+    single = double.in_single(np.array([scale]))
+    assert np.abs(single(X) - double(X)).max() <= 1e-4 * scale
+    assert (single.points.dtype == np.float32) == (name in NARROW_KERNELS and scale == 1.0)
+
+
+def test_single_precision_far_away_is_zero():
+    Z, far = np.random.default_rng(0).random((300, 2)), np.array([[1e30, 0.0], [0.0, -1e25]])
+    for name in NARROW_KERNELS:
+        single = some_kernel(name, Z).product(Z, np.ones((1, 300))).in_single(np.array([1.0]))
+        assert single.points.dtype == np.float32
+        np.testing.assert_array_equal(single(far), np.zeros((2, 1)))
+
+
+def test_points_far_apart_stay_double():
+    Z = np.random.default_rng(0).random((300, 2))
+    Z[0] = 1e9  # rounding it loses what its neighbours are apart
+    product = Kernel("gaussian", bandwidth=1.0).product(Z, np.ones((1, 300)))
+    assert product.in_single(np.array([1.0])).points.dtype == np.float64
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -221,10 +253,10 @@ def test_the_plain_loops_equal_the_compiled_ones(name, points, monkeypatch):
 
 def test_numba_can_be_switched_off(monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    assert not _kernel.compiles()
+    assert not compiles()
     assert _kernel.loops_module.__wrapped__() is _plain
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
-    assert _kernel.compiles()
+    assert compiles()
 
 
 def test_many_features_far_from_the_origin_lose_no_digits():
@@ -268,12 +300,41 @@ def test_skipping_is_used_where_it_pays_and_does_not_depend_on_the_other_rows():
     assert np.array_equal(np.vstack([product(x[None]) for x in X]), together)
 
 
+@pytest.mark.parametrize("d", [3, 20])
+@pytest.mark.parametrize("single", [False, True])
+def test_rows_one_by_one_give_the_bits_of_all_together(d, single):
+    rng = np.random.default_rng(0)
+    Z, X, coef = rng.random((700, d)), rng.random((150, d)), rng.normal(size=(2, 700))
+    product = Kernel("matern32", bandwidth=2.0).product(Z, coef)
+    product = product.in_single(np.full(2, np.inf)) if single else product
+    assert (product.points.dtype == np.float32) == single
+    assert (product.norms is not None) == (d == 20)
+    together = product(X)
+    assert np.array_equal(np.vstack([product(x[None]) for x in X]), together)
+    assert np.array_equal(np.vstack([product(X[:37]), product(X[37:])]), together)
+
+
+def test_integers_are_points_too():
+    kernel = Kernel("gaussian", bandwidth=0.5)
+    whole = np.array([[0], [1]])
+    np.testing.assert_array_equal(kernel.cross(whole, whole), kernel.cross(whole * 1.0, whole * 1.0))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [2, 20])
+def test_no_points_are_no_trouble(name, d):
+    some, none = np.random.default_rng(0).random((4, d)), np.empty((0, d))
+    kernel = some_kernel(name, some)
+    assert kernel.cross(some, none).shape == (4, 0)
+    assert kernel.cross(none, some).shape == (0, 4)
+    np.testing.assert_array_equal(kernel.product(none, np.empty((1, 0)))(some), np.zeros((4, 1)))
+
+
 def test_repeated_points_are_boxed():
-    Z = np.zeros((3000, 2))
-    Z[1500:] = 50.0
+    Z = np.repeat(np.arange(6.0)[:, None] * 50.0, 500, axis=0) * np.ones(2)
     product = Kernel("gaussian", bandwidth=1.0).product(Z, np.ones((1, 3000)))
     assert product.boxes is not None
-    np.testing.assert_allclose(product(np.zeros((1, 2))), 1500.0)
+    np.testing.assert_allclose(product(np.zeros((1, 2))), 500.0)
 
 
 @pytest.mark.parametrize("name", BLAS_KERNELS)

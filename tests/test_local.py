@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -72,7 +74,7 @@ def test_cholesky_releases_the_gil():
 
 
 def test_only_square_c_ordered_float64_matrices_are_taken():
-    with pytest.raises(ValueError, match="square, C-ordered float64"):
+    with pytest.raises(ValueError, match="square, C-ordered matrix of float64"):
         cholesky(np.eye(3)[:, :2])
 
 
@@ -177,3 +179,50 @@ def test_workspaces_are_reused_in_a_thread_and_not_shared_between_threads():
     thread.start()
     thread.join()
     assert not np.shares_memory(large, seen["other"])
+
+
+SOLVES = """
+import numpy as np
+from skewridge.kernels import Kernel
+from skewridge.local import solve_node
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+for _ in range(3):
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    beta = solve_node(Kernel("gaussian", bandwidth=1.0), X, y, 1e-2)
+    assert np.allclose(beta, np.linalg.solve(K + 0.6 * np.eye(60), y))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's switches")
+def test_compiled_solves_read_no_freed_memory():
+    switches = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
+    done = subprocess.run(
+        [sys.executable, "-c", SOLVES], env={**os.environ, **switches}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+FITS = """
+import sys
+import warnings
+warnings.simplefilter("ignore")
+{hide}
+import numpy as np
+from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.datasets import make_peaks
+X, y = make_peaks(120, 2, random_state=0)
+models = [DacKernelRidge(n_nodes=2, random_state=0), AdaptiveKernelRidge(random_state=0)]
+print(*np.concatenate([model.fit(X, y).predict(X[:5]) for model in models]))
+"""
+
+
+def test_everything_works_without_numba():
+    values = []
+    for hide in ("", "sys.modules['numba'] = None"):
+        done = subprocess.run(
+            [sys.executable, "-c", FITS.format(hide=hide)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        values.append(np.array(done.stdout.split(), dtype=float))
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-6)

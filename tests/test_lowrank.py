@@ -69,7 +69,7 @@ def test_features_and_duals_are_two_ways_to_say_one_function():
     X, _, _ = rows_of(30)
     basis = make_basis(make_kernel("matern32", X, 0.5), X[:9])
     beta = np.random.default_rng(1).normal(size=(3, 9))
-    values = predict_blocks(basis.kernel, basis.centers, basis.dual(beta), X, JOB)
+    values = predict_blocks(basis.kernel.product(basis.centers, basis.dual(beta)), X, JOB)
     np.testing.assert_allclose(values, basis.features(X) @ beta.T, atol=1e-11)
     squares = np.einsum("pi,ij,pj->p", basis.dual(beta), basis.kernel.gram(basis.centers), basis.dual(beta))
     np.testing.assert_allclose(squares, np.sum(beta**2, axis=1), rtol=1e-10)
@@ -82,7 +82,7 @@ def test_features_and_duals_are_two_ways_to_say_one_function():
 def test_a_fit_is_its_closed_form(name, weighted, outputs, penalty):
     X, Y, w = rows_of(60, 2, outputs, weighted)
     basis, _, _, beta = fitted(make_kernel(name, X, 0.4), X[:15], X, Y, w, penalty)
-    prediction = predict_blocks(basis.kernel, basis.centers, basis.dual(beta), X, JOB)
+    prediction = predict_blocks(basis.kernel.product(basis.centers, basis.dual(beta)), X, JOB)
     K_NC, K_CC = (naive.gram(name, Z, X[:15], bandwidth=0.4) for Z in (X, X[:15]))
     np.testing.assert_allclose(prediction, K_NC @ closed_form(K_NC, K_CC, Y, w, penalty), atol=1e-8)
 
@@ -131,7 +131,7 @@ def test_sums_and_predictions_are_the_same_bits_for_any_number_of_threads(n):
         one, others = (sum_features(basis, X, Y, w, Job(n_jobs=j)) for j in (1, 3))
         for name in ("gram", "cross", "inner"):
             assert np.array_equal(getattr(one, name), getattr(others, name))
-        values = [predict_blocks(basis.kernel, basis.centers, dual, X, Job(n_jobs=j)) for j in (1, 3)]
+        values = [predict_blocks(basis.kernel.product(basis.centers, dual), X, Job(n_jobs=j)) for j in (1, 3)]
     assert np.array_equal(*values)
 
 
@@ -210,7 +210,7 @@ def test_nearly_dependent_centres_give_one_fit_in_any_order_and_any_blocks(name,
     for rows, size in ((np.arange(500), 2048), (order, 2048), (order, 33)):
         monkeypatch.setattr("skewridge.lowrank.BLOCK_ROWS", size)
         basis, _, _, beta = fitted(kernel, X[80:140], X[rows], Y[rows], w, penalty)
-        predictions.append(predict_blocks(kernel, basis.centers, basis.dual(beta), X, JOB))
+        predictions.append(predict_blocks(kernel.product(basis.centers, basis.dual(beta)), X, JOB))
     assert np.isfinite(predictions).all()
     assert np.ptp(predictions, axis=0).max() < 1e-6 * Y.std()
 

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skewridge import _tridiagonal_loops, _tridiagonal_plain
 from skewridge.lapack import tridiagonalise
 from skewridge.paths import reduce_node, solve_path
 
@@ -84,3 +85,22 @@ def test_a_reduction_leaves_the_upper_triangle_alone(n, weighted):
     np.testing.assert_array_equal(np.triu(shared, 1), above)
     apart = solve_path(reduce_node(np.tril(K), y, weights), np.logspace(-3, 0, 3))
     np.testing.assert_array_equal(path.coef, apart.coef)
+
+
+def test_the_plain_solves_equal_the_compiled_ones():
+    rng = np.random.default_rng(0)
+    n, shifts = 30, np.array([0.1, 1.0, 7.0])
+    diagonal, off, z, basis = rng.random(n) + 2.5, rng.normal(size=n - 1), rng.normal(size=n), rng.normal(size=(n, 4))
+    found = []
+    for home in (_tridiagonal_loops, _tridiagonal_plain):
+        pivots, below = np.empty((3, n)), np.zeros((3, n))
+        home.factorise_shifted(diagonal, off, shifts, pivots, below)
+        x, leverage = np.empty((3, n)), np.empty((3, 4))
+        home.solve_shifted(pivots, below, z, x)
+        home.inverse_diagonals(pivots, below, basis, leverage)
+        found.append((pivots, below, x, leverage))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+    T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
+    for p, shift in enumerate(shifts):
+        np.testing.assert_allclose(found[1][2][p], np.linalg.solve(T + shift * np.eye(n), z), rtol=1e-9)

@@ -1,10 +1,11 @@
 import re
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from skewridge import allocation, planning
+from skewridge import DacKernelRidge, allocation, planning
 from skewridge.allocation import allocate, expected_node_size
 from skewridge.planning import TARGET_NODE_SIZE, PartitionSettings, choose_n_nodes, machine_memory, make_plan, plan_fit
 
@@ -111,3 +112,17 @@ def test_the_machines_memory_is_the_limit_when_none_is_given(y, monkeypatch):
 def test_no_remedy_is_told(y):
     with pytest.raises(MemoryError, match="No setting of the slices would fit"):
         plan_fit(y, PartitionSettings(n_nodes=5), 2, 10.0)
+
+
+@pytest.mark.parametrize(("d", "dtype"), [(3, np.float64), (60, np.float64), (60, np.float32)])
+def test_a_fit_stays_within_its_plan(d, dtype):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((20_000, d)).astype(dtype), rng.normal(size=20_000)
+    model = DacKernelRidge(200, slices=1, bandwidth=3.0, penalty=1e-2, random_state=0)
+    model.fit(X[:1000], y[:1000])  # compile
+    _, plan = plan_fit(y, PartitionSettings(200, 1), d)
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert 0.3 * plan.n_bytes < peak < plan.n_bytes

@@ -184,7 +184,7 @@ def test_the_best_kernel_and_the_best_slices_are_taken():
 def test_penalties_that_the_folds_cannot_tell_apart_are_eased_where_adaptive_centres_are_clearly_better(
     random, adapt, eases, penalty
 ):
-    alike = np.array([0.01, -0.01, 0.01, -0.01, 0.005])
+    alike = np.array([0.01, -0.01, 0.01, -0.01, 0.0002])
     path = np.column_stack([alike, alike, alike, np.zeros(5), np.ones(5)])
     judge = Table(lambda c: 0.1 if c.adapt else random, 0.02, path)
     assert search(replace(space(adapt=adapt), eases=eases), judge).penalty == penalty

@@ -68,7 +68,7 @@ def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, unit
         penalties=verdict.penalties,
         values=verdict.curve,
         margins=verdict.margins,
-        at_edge=("penalty",) if len(verdict.penalties) > 1 and verdict.place == len(verdict.penalties) - 1 else (),
+        at_edge=("penalty",) if len(verdict.penalties) > 1 and np.argmin(verdict.curve[::-1]) == 0 else (),
         n_fits=judge.flops / fit,
         cost=None if scoring == "mse" else _cost(verdict, judge, units),
     )

@@ -15,7 +15,7 @@ from .centers import Pool, make_pool
 from .checks import format_bytes
 from .engine import AHEAD, Job
 from .judging import Candidate, Judge, Verdict, fold_rows
-from .kernels import BANDWIDTH_FREE, in_precision_of, make_kernel
+from .kernels import BANDWIDTH_FREE, make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
     BLOCK_ROWS,
@@ -34,6 +34,7 @@ from .planning import machine_memory
 from .selection import FEWEST_CENTERS, Space, center_levels, search
 from .slices import FloatArray, IntArray
 
+OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 SEARCH_ROWS = 50_000  # choices are made on so many rows at most
 
 
@@ -104,7 +105,9 @@ class LowRankModel:
     intercepts : (p,) array
     factor : (r, r) array, the Cholesky factor of F'F + N penalty
     noise : (p,) array, the estimated standard deviation of the noise
+    spread : (p,) array, the standard deviation of the responses
     n_rows : the sum of the weights
+    low, high : (p,) arrays, what predictions stay between
     dominant, pulls : rows that dominate the fit, and by how many typical residuals they move it
     """
 
@@ -114,7 +117,10 @@ class LowRankModel:
     intercepts: FloatArray
     factor: FloatArray
     noise: FloatArray
+    spread: FloatArray
     n_rows: float
+    low: FloatArray
+    high: FloatArray
     dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     pulls: FloatArray = field(default_factory=lambda: np.empty(0))
 
@@ -123,10 +129,11 @@ class LowRankModel:
         """The coefficients of k(x, C), (p, r)."""
         return self.basis.dual(self.beta)
 
-    def predict(self, X: FloatArray, job: Job) -> FloatArray:
-        """The estimate at scaled features, (n, p); in float32 where X is and that serves responses of unit variance."""
-        centers = in_precision_of(X, self.basis.centers, self.dual, 1.0)
-        return predict_blocks(self.basis.kernel, centers, self.dual, X, job) + self.intercepts
+    def predict(self, X: FloatArray, single: bool, job: Job) -> FloatArray:
+        """The estimate at scaled features, (n, p); in single precision where that is asked for and serves."""
+        product = self.basis.kernel.product(self.basis.centers, self.dual)
+        product = product.in_single(self.spread) if single else product
+        return np.clip(predict_blocks(product, X, job) + self.intercepts, self.low, self.high)
 
     def std(self, X: FloatArray) -> FloatArray:
         """Posterior standard deviation of f, (n, p): noise^2 (F'(F'F + c)^-1 F + 1/N)."""
@@ -176,11 +183,23 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     ridge = chosen.penalty * sums.n_rows
     factor = ridge_factor(sums.gram, ridge)
     beta = ridge_solve(factor, sums.moments(intercepts))
-    residual = rows.Y - intercepts - predict_blocks(kernel, basis.centers, basis.dual(beta), rows.X, job, "residuals")
+    product = kernel.product(basis.centers, basis.dual(beta))
+    residual = rows.Y - intercepts - predict_blocks(product, rows.X, job, "residuals")
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
     noise = np.sqrt(rows.weights @ residual**2 / max(sums.n_rows - freedom, 1.0))
     dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept)
-    return LowRankModel(basis, centers[basis.kept], beta, intercepts, factor, noise, sums.n_rows, dominant, pulls)
+    spread = np.sqrt(np.maximum(np.diagonal(sums.inner)[:-1] / sums.n_rows - sums.means**2, 0.0))
+    low, high = _allowed(rows.Y)
+    return LowRankModel(
+        *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, sums.n_rows, low, high),
+        *(dominant, pulls),
+    )
+
+
+def _allowed(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What predictions stay between: where there are no rows, a wide kernel may go anywhere."""
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
 
 
 def n_bytes(n_centers: int, rows: Rows, job: Job) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -152,3 +154,12 @@ def format_bytes(n_bytes: float) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.3g} {unit}"
     return f"{n_bytes:.0f} bytes"
+
+
+def compiles() -> bool:
+    """Whether numba is there and not switched off (NUMBA_DISABLE_JIT=1)."""
+    try:
+        there = find_spec("numba") is not None
+    except ValueError:  # sys.modules["numba"] = None
+        there = False
+    return there and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

@@ -196,8 +196,7 @@ class DacKernelRidge(KernelEstimator):
         std : (n,) array, with ``return_std=True``
         """
         X = self._check_new(X)
-        expansion = Expansion(self.X_fit_, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
-        prediction = evaluate(expansion, X, self._job) + self.intercept_
+        prediction = evaluate(self._expansion, X, self._job) + self.intercept_
         if not return_std:
             return prediction
         return prediction, conditional_std(self._problem, X, self._centred, self._job)
@@ -253,6 +252,7 @@ class DacKernelRidge(KernelEstimator):
             self.penalty_ = problem.penalties
         self.dual_coef_, self.X_fit_, self.intercept_ = collapse(problem, coef), problem.X, intercept
         self._problem, self._centred = problem, self.fit_intercept
+        self._expansion = Expansion(problem.X, self.dual_coef_, problem.kernel, float(problem.y.std()))
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self

@@ -87,13 +87,17 @@ class Verdict:
         error = float(gains.std(ddof=1)) / np.sqrt(len(gains))
         return bool(gains.mean() > max(margin * error, LEAST_GAIN * other.risk))
 
-    def ease(self, margin: float, most: int) -> Verdict:
-        """Lower the penalty by up to ``most`` steps while the risk is not higher by so many standard errors."""
+    def ease(self, margin: float, share: float, most: int) -> Verdict:
+        """Lower the penalty by up to ``most`` steps while the folds cannot tell.
+
+        That is, while the risk is not higher by so many standard errors nor by such a share of it.
+        """
         eased, n_folds = self, len(self.errors)
         while eased.eased - self.eased < most and eased.place > 0:
             there = replace(eased, eased=eased.eased + 1)
             losses = there.errors[:, there.place] - self.errors[:, self.place]
-            if losses.mean() > margin * losses.std(ddof=1) / np.sqrt(n_folds):
+            allowed = min(margin * losses.std(ddof=1) / np.sqrt(n_folds), share * self.risk)
+            if not losses.mean() <= allowed:
                 break
             eased = there
         return eased

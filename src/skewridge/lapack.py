@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+NOT_FINITE = -1000  # what compiled solves say of a pivot that is not finite; LAPACK's own words are closer to 0
 SINGLE_TOO = "df"  # numpy's letters of float64 and float32
 _LETTER = {"d": "d", "f": "s"}  # LAPACK's
 
@@ -125,7 +126,7 @@ def tridiagonalise(a: FloatArray) -> Tridiagonal:
 
 def _order(a: FloatArray, precisions: str = "d") -> int:
     if not (a.flags.c_contiguous and a.dtype.char in precisions and a.ndim == 2 and a.shape[0] == a.shape[1]):
-        raise ValueError("a square, C-ordered float64 matrix is needed")
+        raise ValueError("a square, C-ordered matrix of float64 (or float32, where that is taken) is needed")
     return len(a)
 
 

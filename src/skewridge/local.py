@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .kernels import Kernel, squared_norms, suits_blas
-from .lapack import NotPositiveDefinite, cholesky, routine_address
+from .kernels import SINGLE_ERROR, Kernel, centred, rounding, squared_norms, suits_blas
+from .lapack import NOT_FINITE, NotPositiveDefinite, cholesky, routine_address
 from .slices import FloatArray, IntArray
 
 BATCH_WORK = 3e8  # operations of one batch of nodes
@@ -64,17 +64,19 @@ def factorise(
     except NotPositiveDefinite as error:
         raise _unsolvable(node, len(X), penalty, error.minor) from error
     if not np.isfinite(factor.diagonal()).all():
-        raise _unsolvable(node, len(X), penalty, -1)
+        raise _unsolvable(node, len(X), penalty, NOT_FINITE)
     return factor
 
 
 def _unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.LinAlgError:
-    """What to say of a node whose leading minor is not positive, or not finite (-1)."""
+    """What to say of a node whose leading minor is not positive, or not finite."""
     where = f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {penalty:.3g}"
-    if minor < 0:
+    if minor == NOT_FINITE:
         return np.linalg.LinAlgError(
             f"{where}: the kernel's values overflow. Standardise the features or lower the degree."
         )
+    if minor < 0:
+        return np.linalg.LinAlgError(f"{where}: LAPACK refuses argument {-minor}, which is a fault of skewridge.")
     return np.linalg.LinAlgError(
         f"{where}: leading minor {minor} of {n_rows} is not positive. Raise the penalty, or lower the bandwidth or the "
         "degree; rows that repeat need a larger penalty than others."
@@ -89,7 +91,7 @@ class Nodes:
     ----------
     kernel : Kernel
     points, norms : prepared rows, (N, d), and their squared norms where inner products are left to BLAS, else empty
-    y, weights : (N,) arrays in the precision of the points; no weights: empty
+    y, weights : (N,) arrays, y in the precision of the points; no weights: empty
     penalties : (k,) array
     rows, starts : the nodes' rows, see Allocation
     coef : (N~,) array, filled as nodes are solved: node i's coefficients from starts[i] on
@@ -116,10 +118,11 @@ class Nodes:
         letter = "d" if dtype == np.float64 else "s"
         potrf, potrs = routine_address(f"{letter}potrf"), routine_address(f"{letter}potrs")
         buffer = workspace.square(largest, dtype).reshape(-1)
+        upper, integers = np.array([ord("U")], dtype=np.uint8), np.zeros(3, dtype=np.int32)  # what LAPACK reads
         loops, code = self.kernel.loops()
         failed, minor = loops.solve_nodes(
             *(code, self.kernel.degree, self.points, self.norms, self.y, self.weights, self.penalties),
-            *(self.rows, self.starts, nodes, potrf, potrs, buffer, self.coef),
+            *(self.rows, self.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
         )
         if failed >= 0:
             raise _unsolvable(failed, int(self.sizes[failed]), float(self.penalties[failed]), minor)
@@ -139,13 +142,17 @@ def make_nodes(
     penalties: FloatArray,
     rows: IntArray,
     starts: IntArray,
+    single: bool = False,
 ) -> Nodes:
-    """Prepare the nodes; they are solved in the precision of X."""
-    points = kernel.prepare(X)
-    norms = np.empty(0, dtype=points.dtype)
-    if suits_blas(kernel, points):
-        points = points - points.mean(axis=0) if kernel.name != "polynomial" else points
-        norms = squared_norms(points)
+    """Prepare the nodes; in single precision where that is asked for and errs by at most 1e-4 of the response.
+
+    A solution errs by about what kernel values lose, over the penalty.
+    """
+    points, _ = centred(kernel, kernel.prepare(X))
+    if single and rounding(kernel, points, center := points.mean(axis=0)) <= SINGLE_ERROR * penalties.min():
+        points -= center
+        points = points.astype(np.float32)
+    norms = squared_norms(points) if suits_blas(kernel, points) else np.empty(0, dtype=points.dtype)
     weights = np.empty(0) if weights is None else weights
     coef = np.empty(len(rows), dtype=points.dtype)
     return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, rows, starts, coef)

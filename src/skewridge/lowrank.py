@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .engine import Job, run
-from .kernels import Kernel
+from .kernels import Kernel, Product
 from .lapack import cholesky, cholesky_solve, inverse_diagonal, lower_solve, pivoted_cholesky, tridiagonalise
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
@@ -55,9 +55,14 @@ class Basis:
 
     @property
     def loss(self) -> float:
-        """A bound on what whitening a mean of products of kernel values adds to it: eps times the trace of K_CC^-1."""
+        """An estimate of what rounding adds to a mean of products of kernel values that is whitened.
+
+        Errors of about eps in every product are a matrix of norm sqrt(r) eps, which whitening stretches by up to the
+        trace of K_CC^-1.
+        """
         largest = float(np.max(self.kernel.diagonal(self.centers))) ** 2
-        return float(np.finfo(np.float64).eps * largest * inverse_diagonal(self.factor.copy()).sum())
+        rounding = float(np.finfo(np.float64).eps) * float(np.sqrt(len(self.factor))) * largest
+        return rounding * float(inverse_diagonal(self.factor.copy()).sum())
 
     def dual(self, beta: FloatArray) -> FloatArray:
         """L^-T beta: the coefficients of k(x, C), for every row of beta, (p, r)."""
@@ -199,11 +204,8 @@ def projected(sums: Sums, T: FloatArray) -> Sums:
     return Sums(T @ sums.gram @ T.T, T @ sums.cross, sums.inner)
 
 
-def predict_blocks(
-    kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, job: Job, label: str = "prediction"
-) -> FloatArray:
-    """k(X, C) @ dual', (n, p), with dual (p, m), block by block."""
-    product = kernel.product(centers, dual)
+def predict_blocks(product: Product, X: FloatArray, job: Job, label: str = "prediction") -> FloatArray:
+    """k(X, C) @ dual', (n, p), block by block."""
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
     return np.concatenate(list(run(product, blocks, job, label)))
 

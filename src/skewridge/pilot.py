@@ -42,7 +42,7 @@ def cross_fitted(X: FloatArray, Y: FloatArray, pool: Pool, seed: int, job: Job) 
     rows = fold_rows(X, unit, None, {"response": pool}, MOST_ROWS)
     judge = Judge(rows, 0, None, True, job)
     levels, bandwidth = center_levels(len(rows), MOST_CENTERS), median_bandwidth(rows.X, KERNEL, seed)
-    verdict = search(Space(levels, None, (KERNEL,), {KERNEL: bandwidth}, True, ("response",)), judge)
+    verdict = search(Space(levels, None, (KERNEL,), {KERNEL: bandwidth}, True, ("response",), eases=False), judge)
 
     kernel = judge.kernel(verdict.candidate)
     drawn, basis, sums = judge.summed(verdict.candidate, kernel)
@@ -50,5 +50,6 @@ def cross_fitted(X: FloatArray, Y: FloatArray, pool: Pool, seed: int, job: Job) 
     folds, out = pool.folds[pool.member], np.empty(Y.shape)
     for fold, (beta, intercepts) in enumerate(list(fits)):
         inside = np.flatnonzero(folds == fold)
-        out[inside] = predict_blocks(kernel, basis.centers, basis.dual(beta[0]), X[inside], job, "pilot") + intercepts
+        product = kernel.product(basis.centers, basis.dual(beta[0]))
+        out[inside] = predict_blocks(product, X[inside], job, "pilot") + intercepts
     return out * units + means

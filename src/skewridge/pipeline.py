@@ -6,20 +6,19 @@ partition (slices, nodes, allocation) -> local fits -> collapse to one coefficie
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from .allocation import Allocation, allocate, inclusion_probability
 from .engine import Job, run
-from .kernels import Kernel, in_precision_of
+from .kernels import Kernel, Product
 from .local import NodeFit, Nodes, Workspace, make_nodes
 from .planning import PartitionSettings, plan_fit
 from .slices import FloatArray, IntArray, Slices
 
-SINGLE_PENALTY = 1e-3  # the least that float32 solves: a solution errs by about 6e-8 / penalty
 BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or memory_limit
 
 
@@ -46,6 +45,20 @@ class Expansion:
     kernel: Kernel
     scale: float = 0.0
 
+    @cached_property
+    def product(self) -> Product:
+        """x -> f(x), prepared once."""
+        return self.kernel.product(self.points, self.coef[None, :])
+
+    @cached_property
+    def single_product(self) -> Product:
+        """The same in float32 where that serves."""
+        return self.product.in_single(np.array([self.scale]))
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is prepared is not pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -64,11 +77,10 @@ class Problem:
     @property
     def nodes(self) -> Nodes:
         """The nodes, ready to be solved."""
-        single = self.single and bool(np.all(self.penalties >= SINGLE_PENALTY))
-        precision: npt.DTypeLike = np.float32 if single else np.float64
-        X, partition = self.X.astype(precision, copy=False), self.partition
-        rows, starts = partition.allocation.rows, partition.allocation.starts
-        return make_nodes(self.kernel, X, self.y, partition.weights, self.penalties, rows, starts)
+        allocation, weights = self.partition.allocation, self.partition.weights
+        return make_nodes(
+            self.kernel, self.X, self.y, weights, self.penalties, allocation.rows, allocation.starts, self.single
+        )
 
 
 def partition_rows(
@@ -118,14 +130,13 @@ def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
 
 def evaluate(expansion: Expansion, X: FloatArray, job: Job) -> FloatArray:
     """k(X, points) @ coef, block by block of X; float32 rows are evaluated in float32 where that serves."""
-    kernel, coef, points = expansion.kernel, expansion.coef[None, :], expansion.points
-    product = kernel.product(in_precision_of(X, points, coef, expansion.scale), coef)
+    product = expansion.single_product if X.dtype == np.float32 else expansion.product
     blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
     values = np.concatenate(list(run(product, blocks, job, "prediction")))[:, 0]
     if not np.isfinite(values).all():
         raise ValueError(
-            f"The {kernel.name} kernel overflows at some of these points: they lie too far from the training rows. "
-            "Rescale the features or use another kernel."
+            f"The {expansion.kernel.name} kernel overflows at some of these points: they lie too far from the training "
+            "rows. Rescale the features or use another kernel."
         )
     return values
 

@@ -118,7 +118,8 @@ def make_plan(
     largest = min(size + 4 * np.sqrt(np.dot(counts, pi * (1 - pi))), rows)
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
-    solving = 8.0 * (min(n_matrices, n_nodes) * largest**2 + distinct + rows * (2 * n_features + 4))
+    workers = min(n_matrices, n_nodes)
+    solving = 8.0 * (workers * largest * (largest + 2 * n_features) + distinct + rows * (3 * n_features + 6))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 

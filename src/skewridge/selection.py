@@ -18,13 +18,13 @@ from .kernels import BANDWIDTH_FREE
 
 SHARES = (0.5, 0.8)  # adaptive shares tried by "auto", besides 0
 FEWEST_CENTERS = 50
-MOST_CENTERS = 2000  # of "auto"
 MOST_WORK = 2e11  # operations of one judgement of "auto"
 SMALL = 100  # up to so many centres everything is searched, and one level without improvement does not end the growth
 GROWING_MARGIN = 0.0  # standard errors by which twice the centres must beat as many as before
 MARGIN = 0.5  # standard errors by which adaptive centres must beat random ones
 CLEAR_MARGIN = 3.0  # standard errors that no other bandwidth of the random centres would make up for
 EASING_MARGIN = 1.0  # standard errors of risk that a smaller penalty may cost where adaptive centres are clearly better
+EASING_SHARE = 0.01  # of the risk that it may cost at most
 EASED_STEPS = 2  # of the path of penalties, at most
 MOST_OCTAVES = 12
 CLIMBING_MARGIN = 0.5  # standard errors by which a bandwidth must beat the one before
@@ -54,7 +54,7 @@ def search(space: Space, judge: Judge) -> Verdict:
         return best
     equal = judge(replace(best.candidate, adapt=0.0))
     if best.beats(equal, CLEAR_MARGIN):
-        return best.ease(EASING_MARGIN, EASED_STEPS) if space.eases else best
+        return best.ease(EASING_MARGIN, EASING_SHARE, EASED_STEPS) if space.eases else best
     equal = _climb(judge, equal, _climbs(space, equal.candidate.kernel))
     random = _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
     return best if best.beats(equal, MARGIN) and best.risk < random.risk else random
@@ -113,7 +113,7 @@ def _least(verdicts: Iterable[Verdict]) -> Verdict:
 
 def center_levels(n_rows: int, most: int) -> tuple[int, ...]:
     """Numbers of centres to try: 50, 100, 200, ... up to ``most``, the number of rows, and the work to judge them."""
-    top = max(1, min(n_rows, most, MOST_CENTERS, max(400, n_rows // 4)))
+    top = max(1, min(n_rows, most, max(400, n_rows // 4)))
     doubled = [FEWEST_CENTERS * 2**i for i in range(20) if FEWEST_CENTERS * 2**i <= top]
     doubled = [m for m in doubled if m == FEWEST_CENTERS or judging_work(n_rows, 1.25 * m) <= MOST_WORK]
     return tuple(doubled) if doubled and top < n_rows else tuple(sorted({*doubled, top}))

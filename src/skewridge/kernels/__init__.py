@@ -1,16 +1,19 @@
 """The one home of k(x, z): grams, cross products, k(X, Z) @ coef and gradients."""
 
 from ._kernel import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel, check_kernel_name, make_kernel
-from ._product import in_precision_of, squared_norms, suits_blas
+from ._product import SINGLE_ERROR, Product, centred, rounding, squared_norms, suits_blas
 
 __all__ = [
     "BANDWIDTH_FREE",
     "KERNELS",
     "MAX_DEGREE",
+    "SINGLE_ERROR",
     "Kernel",
+    "Product",
+    "centred",
     "check_kernel_name",
-    "in_precision_of",
     "make_kernel",
+    "rounding",
     "squared_norms",
     "suits_blas",
 ]

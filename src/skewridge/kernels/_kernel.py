@@ -6,19 +6,17 @@ to the training range (sobolev), or as they are (polynomial).
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..checks import check_choice, check_integer, check_magnitude, check_real
-from ._product import Product, check_widths, make_product, squared_norms, suits_blas
+from ..checks import check_choice, check_integer, check_magnitude, check_real, compiles
+from ._product import Product, centred, check_widths, make_product, squared_norms, suits_blas
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -53,7 +51,8 @@ class Kernel:
     high: tuple[float, ...] = ()
 
     def prepare(self, X: FloatArray) -> FloatArray:
-        """Return the points as the loops take them, (n, d), in their precision: scaled, and clipped for sobolev."""
+        """Return the points as the loops take them, (n, d): a new array, scaled, and clipped for sobolev."""
+        X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
         if self.bandwidth is not None:
             with np.errstate(over="ignore"):  # what overflows is refused by name
                 scaled = np.ascontiguousarray(X / X.dtype.type(self.bandwidth))
@@ -61,8 +60,8 @@ class Kernel:
             return scaled
         if self.name == "sobolev":
             scaled = (X - np.array(self.low)) * self._inverse_range()
-            return np.clip(scaled, 0.0, 1.0).astype(X.dtype, copy=False)
-        return np.ascontiguousarray(X)
+            return np.ascontiguousarray(np.clip(scaled, 0.0, 1.0), dtype=X.dtype)
+        return np.array(X, order="C")
 
     def prepare_right(self, Z: FloatArray) -> FloatArray:
         """Return the points of the right-hand side, feature by feature, (d, m)."""
@@ -81,19 +80,20 @@ class Kernel:
 
     def gram_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
         """k(X, X) into the lower triangle of out, which a factorisation needs no more than; the rest may be lost."""
-        left = self.prepare(X)
+        left, _ = centred(self, self.prepare(X))
         if suits_blas(self, left):
             return self._cross_blas(left, left, out, lower=True)
         self._loop("gram_lower")(left, np.ascontiguousarray(left.T), out)
         return out
 
     def cross(self, X: FloatArray, Z: FloatArray) -> FloatArray:
-        """k(X, Z), (n, m)."""
-        rows = self.prepare(Z)
-        out = np.empty((len(X), len(rows)), dtype=rows.dtype)
+        """k(X, Z), (n, m), in the precision of Z."""
+        rows, center = centred(self, self.prepare(Z))
         if suits_blas(self, rows):
-            return self._cross_blas(self.prepare(X.astype(rows.dtype, copy=False)), rows, out)
-        return self.cross_prepared(X, np.ascontiguousarray(rows.T))
+            left = self.prepare(X.astype(rows.dtype, copy=False))
+            check_widths(left.shape[1], rows.shape[1])
+            return self._cross_blas(left - center, rows, np.empty((len(X), len(rows)), dtype=rows.dtype))
+        return self.cross_prepared(X, np.ascontiguousarray(self.prepare(Z).T))
 
     def cross_prepared(self, X: FloatArray, right: FloatArray) -> FloatArray:
         """k(X, Z) with right = prepare_right(Z), for callers that go through X block by block."""
@@ -102,12 +102,8 @@ class Kernel:
         return out
 
     def _cross_blas(self, left: FloatArray, rows: FloatArray, out: FloatArray, lower: bool = False) -> FloatArray:
-        check_widths(left.shape[1], rows.shape[1])
-        if self.name != "polynomial":
-            center = rows.mean(axis=0)
-            left, rows = left - center, rows - center
         loops, code = self.loops()
-        loops.cross_blas(code, self.degree, left, rows, squared_norms(left), squared_norms(rows), lower, out)
+        loops.cross_blas(code, self.degree, left, rows, squared_norms(rows), lower, out)
         return out
 
     def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:
@@ -140,7 +136,7 @@ class Kernel:
         return ratio if self.name == "laplacian" else ratio * ratio
 
     def product(self, Z: FloatArray, coef: FloatArray, tolerance: float = NEGLIGIBLE) -> Product:
-        """Return x -> k(x, Z) @ coef' for coefficients (p, m), in the precision of Z; see :class:`Product`.
+        """Return x -> k(x, Z) @ coef' for coefficients (p, m); see :class:`Product`.
 
         Kernel values below the tolerance may be taken for 0: an error of at most tolerance * ||coef||_1.
         """
@@ -186,11 +182,6 @@ class Kernel:
             getattr(loops, name)(code, self.degree, left, right, *others)
 
         return call
-
-
-def compiles() -> bool:
-    """Whether numba is there and not switched off (NUMBA_DISABLE_JIT=1)."""
-    return find_spec("numba") is not None and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 @cache

@@ -12,6 +12,8 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from ..lapack import NOT_FINITE
+
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
 
 TILE_ROWS = 64
@@ -20,6 +22,7 @@ TRANSPOSE_TILE = 32
 
 _SQRT3 = np.sqrt(3.0)
 _SQRT5 = np.sqrt(5.0)
+_FAR = 1e4  # from here on exp(-t) is 0 in any precision, also times a power of t
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: n * _LN2_HIGH is exact
@@ -164,7 +167,7 @@ def _integer_power(value, degree, one):
 def _profile(code, degree, row, m):
     """Turn similarities into kernel values, in place."""
     one, third = row.dtype.type(1), row.dtype.type(1 / 3)
-    root3, root5 = row.dtype.type(_SQRT3), row.dtype.type(_SQRT5)
+    root3, root5, far = row.dtype.type(_SQRT3), row.dtype.type(_SQRT5), row.dtype.type(_FAR)
     if code == GAUSSIAN:
         for j in range(m):
             row[j] = _exp(-row[j])
@@ -173,11 +176,11 @@ def _profile(code, degree, row, m):
             row[j] = _exp(-np.sqrt(row[j]))
     elif code == MATERN32:
         for j in range(m):
-            t = root3 * np.sqrt(row[j])
+            t = min(root3 * np.sqrt(row[j]), far)
             row[j] = (one + t) * _exp(-t)
     elif code == MATERN52:
         for j in range(m):
-            t = root5 * np.sqrt(row[j])
+            t = min(root5 * np.sqrt(row[j]), far)
             row[j] = (one + t + t * t * third) * _exp(-t)
     elif code == LAPLACIAN:
         for j in range(m):
@@ -233,19 +236,28 @@ def cross(code, degree, left, right, out):
 
 
 @njit(nogil=True, cache=True)
-def cross_blas(code, degree, left, rows, own, norms, lower, out):
+def _tile_of(left):
+    """Room for a tile's left points and products: always whole, since BLAS rounds fewer rows differently."""
+    block = np.zeros((TILE_ROWS, left.shape[1]), dtype=left.dtype)
+    return block, np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+
+
+@njit(nogil=True, cache=True)
+def cross_blas(code, degree, left, rows, norms, lower, out):
     """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
     n, m = out.shape
-    tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+    block, tile = _tile_of(left)
     for top in range(0, n, TILE_ROWS):
         bottom = min(top + TILE_ROWS, n)
+        block[: bottom - top] = left[top:bottom]
         for start in range(0, min(m, bottom) if lower else m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            products = tile[: (bottom - top) * (stop - start)].reshape(bottom - top, stop - start)
-            np.dot(left[top:bottom], rows[start:stop].T, products)
+            products = tile[: TILE_ROWS * (stop - start)].reshape(TILE_ROWS, stop - start)
+            np.dot(block, rows[start:stop].T, products)
             for i in range(top, bottom):
                 row = products[i - top]
-                _from_products(code, row, own[i], norms[start:stop], stop - start)
+                own = _dot(left[i], left[i], left.shape[1])
+                _from_products(code, row, own, norms[start:stop], stop - start)
                 _profile(code, degree, row, stop - start)
                 out[i, start:stop] = row
 
@@ -335,20 +347,22 @@ def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
 
 
 @njit(nogil=True, cache=True)
-def matvec_blas(code, degree, left, rows, coef, own, norms, out):
-    """The same with inner products by BLAS; the right points come as rows, (m, d), and squared norms with both."""
+def matvec_blas(code, degree, left, rows, coef, norms, out):
+    """The same with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
-    tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+    block, tile = _tile_of(left)
     out[:] = 0.0
     for top in range(0, n, TILE_ROWS):
         bottom = min(top + TILE_ROWS, n)
+        block[: bottom - top] = left[top:bottom]
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            products = tile[: (bottom - top) * (stop - start)].reshape(bottom - top, stop - start)
-            np.dot(left[top:bottom], rows[start:stop].T, products)
+            products = tile[: TILE_ROWS * (stop - start)].reshape(TILE_ROWS, stop - start)
+            np.dot(block, rows[start:stop].T, products)
             for i in range(top, bottom):
                 row = products[i - top]
-                _from_products(code, row, own[i], norms[start:stop], stop - start)
+                own = _dot(left[i], left[i], left.shape[1])
+                _from_products(code, row, own, norms[start:stop], stop - start)
                 _profile(code, degree, row, stop - start)
                 _add_products(row, coef, start, stop, out[i])
 
@@ -386,7 +400,7 @@ def _node_gram(code, degree, points, norms, own, matrix):
     for i in range(n):
         left[i] = points[own[i]]
     if norms.size:
-        cross_blas(code, degree, left, left, norms[own], norms[own], True, matrix)
+        cross_blas(code, degree, left, left, norms[own], True, matrix)
     else:
         right = np.empty((d, n), dtype=points.dtype)
         for i in range(n):
@@ -409,26 +423,33 @@ def _add_ridge(matrix, penalty, weights, own):
 
 
 @njit(nogil=True, cache=True)
-def _factorise_and_solve(matrix, b, potrf, potrs):
-    """Overwrite b with the solution by LAPACK's Cholesky; returns what it says, or -1 where a pivot is not finite."""
-    upper, ints = np.array([85], np.uint8), np.array([len(b), 1, 0], np.int32)  # "U"; order, right-hand sides, info
-    u, n, right, info = upper.ctypes.data, ints.ctypes.data, ints[1:].ctypes.data, ints[2:].ctypes.data
+def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
+    """Overwrite b with the solution by LAPACK's Cholesky; returns what it says, or that a pivot is not finite.
+
+    ``upper`` holds the letter U and ``ints`` has room for the order, the number of right-hand sides and what LAPACK
+    says: the caller owns both, since an array made here would be freed as soon as only its address is in use.
+    """
+    ints[0], ints[1], ints[2] = len(b), 1, 0
+    start = ints.ctypes.data
+    u, n, right, info = upper.ctypes.data, start, start + ints.itemsize, start + 2 * ints.itemsize
     a = matrix.ctypes.data
     _call5(potrf, (u, n, a, n, info))
     if ints[2] != 0:
         return ints[2]
     for i in range(len(b)):
         if not np.isfinite(matrix[i, i]):
-            return -1
+            return NOT_FINITE
     _call8(potrs, (u, n, right, a, n, b.ctypes.data, n, info))
-    return 0
+    return ints[2]
 
 
 @njit(nogil=True, cache=True)
-def solve_nodes(code, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, buffer, coef):
+def solve_nodes(
+    code, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
+):
     """Solve some nodes, each in one go: gather, gram, ridge, factorise, solve; fills their part of coef.
 
-    Returns the first node that fails and LAPACK's word on it (-1: a pivot is not finite), or (-1, 0).
+    Returns the first node that fails and LAPACK's word on it, or (-1, 0).
     """
     for node in nodes:
         start, stop = starts[node], starts[node + 1]
@@ -440,7 +461,7 @@ def solve_nodes(code, degree, points, norms, y, weights, penalties, rows, starts
         _add_ridge(matrix, penalties[node], weights, own)
         for i in range(n):
             b[i] = y[own[i]]
-        info = _factorise_and_solve(matrix, b, potrf, potrs)
+        info = _factorise_and_solve(matrix, b, potrf, potrs, upper, ints)
         if info != 0:
             return node, info
     return -1, 0

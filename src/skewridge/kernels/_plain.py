@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..lapack import NotPositiveDefinite, cholesky, cholesky_solve
+from ..lapack import NOT_FINITE, NotPositiveDefinite, cholesky, cholesky_solve
 
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
+FAR = 1e4  # from here on exp(-t) is 0 in any precision, also times a power of t
 TILE_ROWS = 256  # rows of similarities held at a time
 
 FloatArray = npt.NDArray[np.floating]
@@ -48,7 +49,7 @@ def _profile(code: int, degree: int, s: FloatArray) -> FloatArray:
         return power
     if code == SOBOLEV:
         return s
-    t = np.sqrt(s * {MATERN12: 1, MATERN32: 3, MATERN52: 5}[code]).astype(s.dtype, copy=False)
+    t = np.minimum(np.sqrt(s * {MATERN12: 1, MATERN32: 3, MATERN52: 5}[code]), FAR).astype(s.dtype, copy=False)
     factor = {MATERN12: 1, MATERN32: 1 + t, MATERN52: 1 + t + t * t / 3}[code]
     values: FloatArray = factor * np.exp(-t)
     return values
@@ -73,7 +74,6 @@ def cross_blas(
     degree: int,
     left: FloatArray,
     rows: FloatArray,
-    own: FloatArray,
     norms: FloatArray,
     lower: bool,
     out: FloatArray,
@@ -143,7 +143,6 @@ def matvec_blas(
     left: FloatArray,
     rows: FloatArray,
     coef: FloatArray,
-    own: FloatArray,
     norms: FloatArray,
     out: FloatArray,
 ) -> None:
@@ -164,6 +163,8 @@ def solve_nodes(
     nodes: IntArray,
     potrf: int,
     potrs: int,
+    upper: IntArray,
+    ints: IntArray,
     buffer: FloatArray,
     coef: FloatArray,
 ) -> tuple[int, int]:
@@ -181,7 +182,7 @@ def solve_nodes(
         except NotPositiveDefinite as error:
             return node, error.minor
         if not np.isfinite(factor.diagonal()).all():
-            return node, -1
+            return node, NOT_FINITE
         coef[part] = cholesky_solve(factor, y[own].astype(points.dtype))
     return -1, 0
 

@@ -2,16 +2,17 @@
 
 Inner products by BLAS where features are many; and where the kernel is narrow, boxes of points that are too far away to
 matter are skipped. Which loop runs depends on Z and the kernel only, never on x: rows are evaluated one by one or all
-together to the same bits.
+together to the same bits. In single precision points are centred before they are rounded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from ._kernel import FloatArray, IntArray, Kernel
@@ -21,7 +22,8 @@ BLAS_KERNELS = ("gaussian", "matern32", "matern52", "polynomial")  # smooth in t
 MOST_NORM = {"float64": 1e3, "float32": 16.0}  # squared norms beyond which ||x||^2 + ||z||^2 - 2 x.z loses digits
 BOX_POINTS = 256
 NARROW_KERNELS = ("gaussian", "matern12", "matern32", "matern52", "laplacian")
-LARGEST_SHARE = 0.5  # of boxes within reach, for skipping to pay
+LARGEST_SHARE = 0.25  # of points within reach of another, for skipping to pay: boxes reach further
+SAMPLED = 400  # points that this is estimated from
 FEWEST_BOXES = 8
 SINGLE_ERROR = 1e-4  # of the response's standard deviation
 
@@ -48,7 +50,7 @@ class Product:
     kernel : Kernel
     points : prepared right points, (d, m); (m, d) for BLAS
     coef : (p, m) array
-    center : (d,) array or 0, what BLAS has subtracted from both sides
+    center : (d,) array or 0, what is subtracted from prepared points on both sides
     norms : (m,) array of squared norms, for BLAS only
     boxes, reach : for skipping only; boxes whose similarity is beyond reach are skipped
     """
@@ -62,15 +64,15 @@ class Product:
     reach: float = np.inf
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """The product at rows X, in the precision of Z."""
+        """The product at rows X."""
         out = np.empty((len(X), len(self.coef)))
-        left = self.kernel.prepare(X.astype(self.points.dtype, copy=False))
+        left = self.kernel.prepare(X.astype(np.float64, copy=False))
         check_widths(left.shape[1], self.points.shape[0 if self.norms is None else 1])
+        left = left if isinstance(self.center, float) else left - self.center
+        left = left.astype(self.points.dtype, copy=False)
         loops, code = self.kernel.loops()
         if self.norms is not None:
-            left = left - self.center if self.kernel.name != "polynomial" else left
-            own = squared_norms(left)
-            loops.matvec_blas(code, self.kernel.degree, left, self.points, self.coef, own, self.norms, out)
+            loops.matvec_blas(code, self.kernel.degree, left, self.points, self.coef, self.norms, out)
         elif self.boxes is not None:
             b = self.boxes
             loops.matvec_near(
@@ -80,30 +82,60 @@ class Product:
             loops.matvec(code, self.kernel.degree, left, self.points, self.coef, out)
         return out
 
+    def in_single(self, scales: FloatArray) -> Product:
+        """The same in float32 if every output then errs by at most 1e-4 of its scale; not if coefficients cancel."""
+        rows = (self.points if self.norms is not None else self.points.T).astype(np.float64)
+        center = rows.sum(axis=0) / max(1, len(rows))
+        if not np.all(np.abs(self.coef).sum(axis=1) * rounding(self.kernel, rows, center) <= SINGLE_ERROR * scales):
+            return self
+        rows -= center
+        return _arranged(self.kernel, rows, self.coef, self.center + center, self.boxes, self.reach, np.float32)
 
-def in_precision_of(X: FloatArray, points: FloatArray, coef: FloatArray, scale: float) -> FloatArray:
-    """Return the points in float32 if X is and k(X, points) @ coef' then errs by at most 1e-4 of a scale.
 
-    Coefficients that cancel need float64.
-    """
-    error = float(np.abs(coef).sum(axis=-1).max()) * float(np.finfo(np.float32).eps) / 2
-    return points.astype(X.dtype, copy=False) if error <= SINGLE_ERROR * scale else points
+def rounding(kernel: Kernel, rows: FloatArray, center: FloatArray) -> float:
+    """What kernel values lose in float32, given prepared rows that are centred; infinite where values may exceed 1."""
+    if kernel.name not in NARROW_KERNELS or not len(rows):
+        return np.inf
+    extent = float(np.max(np.maximum(rows.max(axis=0) - center, center - rows.min(axis=0)), initial=0.0))
+    return float(np.finfo(np.float32).eps) / 2 * (1.0 + extent)
 
 
 def make_product(kernel: Kernel, Z: FloatArray, coef: FloatArray, tolerance: float) -> Product:
     """Prepare the product; kernel values below the tolerance may be taken for 0."""
-    rows = kernel.prepare(Z)
-    coef = np.ascontiguousarray(coef, dtype=rows.dtype)
-    if suits_blas(kernel, rows):
-        center = rows.mean(axis=0) if kernel.name != "polynomial" else 0.0
-        rows = np.ascontiguousarray(rows - center)
-        return Product(kernel, rows, coef, center, squared_norms(rows))
+    rows, center = centred(kernel, kernel.prepare(Z.astype(np.float64, copy=False)))
     reach = largest_similarity(kernel, tolerance)
-    boxes = make_boxes(rows) if np.isfinite(reach) and len(rows) >= FEWEST_BOXES * BOX_POINTS else None
-    if boxes is not None and _share_within(kernel, rows, boxes, reach) <= LARGEST_SHARE:
-        points = np.ascontiguousarray(rows[boxes.order].T)
-        return Product(kernel, points, np.ascontiguousarray(coef[:, boxes.order]), boxes=boxes, reach=reach)
-    return Product(kernel, np.ascontiguousarray(rows.T), coef)
+    boxes = None
+    if np.isfinite(reach) and len(rows) >= FEWEST_BOXES * BOX_POINTS and not suits_blas(kernel, rows):
+        boxes = make_boxes(rows) if _share_near(kernel, rows, reach) <= LARGEST_SHARE else None
+    if boxes is not None:
+        rows, coef = rows[boxes.order], coef[:, boxes.order]
+    return _arranged(kernel, rows, coef, center, boxes, reach, np.float64)
+
+
+def _arranged(
+    kernel: Kernel,
+    rows: FloatArray,
+    coef: FloatArray,
+    center: FloatArray | float,
+    boxes: Boxes | None,
+    reach: float,
+    dtype: npt.DTypeLike,
+) -> Product:
+    """The product with everything as the loops take it; rows are in the order of their boxes."""
+    rows, coef = rows.astype(dtype, copy=False), np.ascontiguousarray(coef, dtype=dtype)
+    if boxes is None and suits_blas(kernel, rows):
+        return Product(kernel, np.ascontiguousarray(rows), coef, center, squared_norms(rows))
+    if boxes is not None:
+        boxes = boxes_of(rows, boxes)
+    return Product(kernel, np.ascontiguousarray(rows.T), coef, center, boxes=boxes, reach=reach)
+
+
+def centred(kernel: Kernel, rows: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+    """Prepared rows as BLAS needs them, around their mean, and that mean; as they are where BLAS is not used."""
+    if not _may_use_blas(kernel, rows) or kernel.name == "polynomial" or not len(rows):
+        return rows, 0.0
+    center = rows.mean(axis=0)
+    return rows - center, center
 
 
 def check_widths(left: int, right: int) -> None:
@@ -113,12 +145,14 @@ def check_widths(left: int, right: int) -> None:
 
 
 def suits_blas(kernel: Kernel, rows: FloatArray) -> bool:
-    """Whether distances by inner products are faster, and exact enough."""
-    if kernel.name not in BLAS_KERNELS or rows.shape[1] < BLAS_FEATURES:
+    """Whether distances by inner products of these centred rows are faster, and exact enough."""
+    if not _may_use_blas(kernel, rows):
         return False
-    if kernel.name == "polynomial":
-        return True
-    return bool(squared_norms(rows - rows.mean(axis=0)).max() <= MOST_NORM[rows.dtype.name])
+    return kernel.name == "polynomial" or bool(squared_norms(rows).max(initial=0.0) <= MOST_NORM[rows.dtype.name])
+
+
+def _may_use_blas(kernel: Kernel, rows: FloatArray) -> bool:
+    return kernel.name in BLAS_KERNELS and rows.shape[1] >= BLAS_FEATURES
 
 
 def squared_norms(rows: FloatArray) -> FloatArray:
@@ -143,9 +177,14 @@ def largest_similarity(kernel: Kernel, tolerance: float) -> float:
 def make_boxes(rows: FloatArray) -> Boxes:
     """Halve the points at the median of their widest feature until a box holds few."""
     parts = list(_halves(rows, np.arange(len(rows))))
-    starts = np.cumsum([0, *(len(part) for part in parts)])
-    low, high = (np.array([f(rows[part], axis=0) for part in parts]).T for f in (np.min, np.max))
-    return Boxes(np.concatenate(parts), starts, np.ascontiguousarray(low), np.ascontiguousarray(high))
+    starts, empty = np.cumsum([0, *(len(part) for part in parts)]), np.empty((0, 0))
+    return Boxes(np.concatenate(parts), starts, empty, empty)
+
+
+def boxes_of(rows: FloatArray, boxes: Boxes) -> Boxes:
+    """The boxes with the corners of their rows, which come in the boxes' order."""
+    low, high = (np.ascontiguousarray(f.reduceat(rows, boxes.starts[:-1]).T) for f in (np.minimum, np.maximum))
+    return replace(boxes, low=low, high=high)
 
 
 def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
@@ -159,9 +198,10 @@ def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
     yield from _halves(rows, part[order[len(part) // 2 :]])
 
 
-def _share_within(kernel: Kernel, rows: FloatArray, boxes: Boxes, reach: float) -> float:
-    """The share of boxes within reach of a point, on average over some of the points."""
-    some = rows[:: max(1, len(rows) // 64)][:, None, :]
-    gap = np.maximum(np.maximum(boxes.low.T - some, some - boxes.high.T), 0.0)
-    nearest = (gap if kernel.name == "laplacian" else gap * gap).sum(axis=2)
-    return float(np.mean(nearest <= reach))
+def _share_near(kernel: Kernel, rows: FloatArray, reach: float) -> float:
+    """The share of points within reach of another, on average over some of them."""
+    some = rows[:: max(1, len(rows) // SAMPLED)]
+    loops, code = kernel.loops()
+    similar = np.empty((len(some), len(some)))
+    loops.similarity(code, kernel.degree, some, np.ascontiguousarray(some.T), similar)
+    return float(np.mean(similar <= reach))

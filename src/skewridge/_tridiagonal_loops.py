@@ -1,0 +1,62 @@
+"""Compiled solves of (T + c I) x = z for a tridiagonal T and many c at once.
+
+T + c I = L D L' with a unit bidiagonal L: every c costs O(n) for a solve and O(n) a row for its leverage, where
+a dense factorisation costs O(n^3).
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _factorise(diagonal, off, shift, pivots, below):
+    """D and the subdiagonal of L, T + shift I = L D L'."""
+    pivots[0] = diagonal[0] + shift
+    for m in range(off.size):
+        below[m] = off[m] / pivots[m]
+        pivots[m + 1] = diagonal[m + 1] + shift - off[m] * below[m]
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _solve(pivots, below, z, x):
+    """Forward and backward substitution."""
+    n = pivots.size
+    u = z[0]
+    x[0] = u / pivots[0]
+    for m in range(1, n):
+        u = z[m] - below[m - 1] * u
+        x[m] = u / pivots[m]
+    for m in range(n - 2, -1, -1):
+        x[m] -= below[m] * x[m + 1]
+
+
+@njit(nogil=True, cache=True)
+def factorise_shifted(diagonal, off, shifts, pivots, below):
+    """L and D of T + c I for every shift c."""
+    for p in range(shifts.size):
+        _factorise(diagonal, off, shifts[p], pivots[p], below[p])
+
+
+@njit(nogil=True, cache=True)
+def solve_shifted(pivots, below, z, solutions):
+    """(T + c I)^-1 z for every shift."""
+    for p in range(pivots.shape[0]):
+        _solve(pivots[p], below[p], z, solutions[p])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def inverse_diagonals(pivots, below, basis, out):
+    """diag(B' (T + c I)^-1 B) for every shift and the columns of B, (n, m); every row of B is read once."""
+    n_shifts, n = pivots.shape
+    m = basis.shape[1]
+    forward = np.zeros((n_shifts, m))
+    out[:] = 0.0
+    for r in range(n):
+        for p in range(n_shifts):
+            factor = below[p, r - 1] if r > 0 else 0.0
+            scale = 1.0 / pivots[p, r]
+            row, total = forward[p], out[p]
+            for i in range(m):
+                t = basis[r, i] - factor * row[i]
+                row[i] = t
+                total[i] += t * t * scale
