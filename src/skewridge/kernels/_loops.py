@@ -237,7 +237,7 @@ def cross(code, degree, left, right, out):
 
 @njit(nogil=True, cache=True)
 def _tile_of(left):
-    """Room for a tile's left points and products: always whole, since BLAS rounds fewer rows differently."""
+    """Room for a tile's left points and products: always whole, since BLAS treats fewer rows otherwise."""
     block = np.zeros((TILE_ROWS, left.shape[1]), dtype=left.dtype)
     return block, np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
 

@@ -2,7 +2,8 @@
 
 Inner products by BLAS where features are many; and where the kernel is narrow, boxes of points that are too far away to
 matter are skipped. Which loop runs depends on Z and the kernel only, never on x: rows are evaluated one by one or all
-together to the same bits. In single precision points are centred before they are rounded.
+together to the same bits, except where BLAS rounds a row by its place in the tile (the same blocks give the same bits).
+In single precision points are centred before they are rounded.
 """
 
 from __future__ import annotations
