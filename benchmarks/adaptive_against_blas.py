@@ -8,12 +8,12 @@ Limits: 1.3 times the bare work; 4 times faster than scikit-learn at equal accur
 """
 
 import argparse
-import time
 
 import numpy as np
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
+from timing import seconds
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks
@@ -23,16 +23,6 @@ from skewridge.lapack import lower_solve
 from skewridge.lowrank import BLOCK_ROWS, make_basis
 
 BANDWIDTH, PENALTY = 0.5, 1e-5
-REPEATS = 3
-
-
-def seconds(task):
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        result = task()
-        times.append(time.perf_counter() - start)
-    return min(times), result
 
 
 def bare(X, m):

@@ -10,6 +10,7 @@ import argparse
 import time
 
 import numpy as np
+from timing import seconds
 
 from skewridge.engine import Job, run
 from skewridge.kernels import Kernel
@@ -18,14 +19,10 @@ TOLERANCE = 1e-8
 BLOCK_ROWS = 1024
 
 
-def seconds(product, new, repeats):
+def values_of(product, new):
+    """The product at all rows, block by block on 2 threads."""
     blocks = [new[start : start + BLOCK_ROWS] for start in range(0, len(new), BLOCK_ROWS)]
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        values = np.concatenate(list(run(product, blocks, Job(2))))
-        times.append(time.perf_counter() - start)
-    return min(times), values
+    return np.concatenate(list(run(product, blocks, Job(2))))
 
 
 def main():
@@ -43,8 +40,8 @@ def main():
     whole = kernel.product(X, coef, 0.0)
     for product in (near, whole):
         product(new[:10])  # compile
-    some, values = seconds(near, new, 3)
-    every, expected = seconds(whole, new, 1)
+    some, values = seconds(lambda: values_of(near, new))
+    every, expected = seconds(lambda: values_of(whole, new), 1)
     gap, bound = np.abs(values - expected).max(), TOLERANCE * np.abs(coef).sum()
     print(
         f"{options.rows:,} x {options.rows:,}: whole {every:.2f} s, skipping {some:.2f} s and {boxing:.2f} s for "

@@ -8,27 +8,16 @@ the coefficients (float64) and over the standard deviation of y (float32: agains
 """
 
 import argparse
-import time
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
+from timing import seconds
 
 from skewridge.engine import Job
 from skewridge.kernels import Kernel
 from skewridge.pipeline import Expansion, evaluate
 
-REPEATS = 3
 BANDWIDTH = 0.5
-
-
-def seconds(task):
-    """The shortest of some runs, and what the last returned."""
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        result = task()
-        times.append(time.perf_counter() - start)
-    return min(times), result
 
 
 def main():

@@ -243,23 +243,29 @@ def _tile_of(left):
 
 
 @njit(nogil=True, cache=True)
+def _blas_values(code, degree, block, n_rows, rows, norms, tile):
+    """Kernel values of a tile's first rows, (TILE_ROWS, m): inner products by BLAS, then the profile."""
+    m = rows.shape[0]
+    values = tile[: TILE_ROWS * m].reshape(TILE_ROWS, m)
+    np.dot(block, rows.T, values)
+    for i in range(n_rows):
+        _from_products(code, values[i], _dot(block[i], block[i], block.shape[1]), norms, m)
+        _profile(code, degree, values[i], m)
+    return values
+
+
+@njit(nogil=True, cache=True)
 def cross_blas(code, degree, left, rows, norms, lower, out):
     """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
     n, m = out.shape
     block, tile = _tile_of(left)
     for top in range(0, n, TILE_ROWS):
-        bottom = min(top + TILE_ROWS, n)
-        block[: bottom - top] = left[top:bottom]
-        for start in range(0, min(m, bottom) if lower else m, TILE_COLUMNS):
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
+        for start in range(0, min(m, top + n_rows) if lower else m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            products = tile[: TILE_ROWS * (stop - start)].reshape(TILE_ROWS, stop - start)
-            np.dot(block, rows[start:stop].T, products)
-            for i in range(top, bottom):
-                row = products[i - top]
-                own = _dot(left[i], left[i], left.shape[1])
-                _from_products(code, row, own, norms[start:stop], stop - start)
-                _profile(code, degree, row, stop - start)
-                out[i, start:stop] = row
+            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            out[top : top + n_rows, start:stop] = values[:n_rows]
 
 
 @njit(nogil=True, cache=True)
@@ -353,18 +359,13 @@ def matvec_blas(code, degree, left, rows, coef, norms, out):
     block, tile = _tile_of(left)
     out[:] = 0.0
     for top in range(0, n, TILE_ROWS):
-        bottom = min(top + TILE_ROWS, n)
-        block[: bottom - top] = left[top:bottom]
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            products = tile[: TILE_ROWS * (stop - start)].reshape(TILE_ROWS, stop - start)
-            np.dot(block, rows[start:stop].T, products)
-            for i in range(top, bottom):
-                row = products[i - top]
-                own = _dot(left[i], left[i], left.shape[1])
-                _from_products(code, row, own, norms[start:stop], stop - start)
-                _profile(code, degree, row, stop - start)
-                _add_products(row, coef, start, stop, out[i])
+            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            for i in range(n_rows):
+                _add_products(values[i], coef, start, stop, out[top + i])
 
 
 def _calling(n_arguments):  # type: ignore[no-untyped-def]
