@@ -20,7 +20,7 @@ from .paths import shifted_factors
 from .slices import FloatArray, IntArray
 
 BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
-LARGEST_LOSS = 1e-5  # of the penalty: the share that rounding may add to it before sums are whitened late
+LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
 TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
 
 
