@@ -10,13 +10,13 @@ the rare ratio 0.97 with its bootstrap interval over sets and splits below 1; me
 """
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 from data import load, names
+from kept import Kept
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.metrics import rare_mse, rare_region
@@ -39,25 +39,8 @@ def split_ratios(X, y, split, most):
     mse = [np.mean((fit - y[test]) ** 2) for fit in fits]
     rare = [rare_mse(y[test], fit, y_ref=y[train]) for fit in fits]
     predicted = [rare_by_prediction(y[test], fit, y[train]) for fit in fits]
-    return mse[0] / mse[1], rare[0] / rare[1], predicted[0] / predicted[1], adaptive.adapt_, seconds
-
-
-class Kept:
-    """Splits that were run before, in a file if there is one."""
-
-    def __init__(self, path):
-        self.path = path
-        lines = path.read_text().splitlines() if path and path.exists() else []
-        self.known = {tuple(key): values for key, values in map(json.loads, lines)}
-
-    def __call__(self, name, X, y, split, most):
-        key = (name, split, most)
-        if key not in self.known:
-            self.known[key] = [float(value) for value in split_ratios(X, y, split, most)]
-            if self.path:
-                with self.path.open("a") as file:
-                    file.write(json.dumps([key, self.known[key]]) + "\n")
-        return self.known[key]
+    ratios = (mse[0] / mse[1], rare[0] / rare[1], predicted[0] / predicted[1])
+    return [*map(float, ratios), float(adaptive.adapt_), seconds]
 
 
 def bootstrap(logs, rng, draws=2000):
@@ -82,7 +65,8 @@ def main():
         if options.only and not any(part in name for part in options.only):
             continue
         X, y = load(name)
-        found = np.array([kept(name, X, y, split, options.rows) for split in range(options.splits)])
+        keys = [(name, split, options.rows) for split in range(options.splits)]
+        found = np.array([kept(key, split_ratios, X, y, *key[1:]) for key in keys])
         finite = found[:, 1][np.isfinite(found[:, 1])]
         overall.append(np.exp(np.mean(np.log(found[:, 0]))))
         rare.append(np.log(finite))

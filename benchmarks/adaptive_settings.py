@@ -15,12 +15,12 @@ tuned on the data in 5 of 8 settings and never above 1.10.
 """
 
 import argparse
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from kept import Kept
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
@@ -89,24 +89,6 @@ def exact_errors(setting):
     return first, setting.errors(setting.nodes(n_nodes=1, **best)) if best != own else first
 
 
-class Kept:
-    """Errors of rivals that do not depend on the adaptive centres, kept in a file between runs if there is one."""
-
-    def __init__(self, path):
-        self.path = path
-        lines = path.read_text().splitlines() if path and path.exists() else []
-        self.known = {tuple(key): errors for key, errors in map(json.loads, lines)}
-
-    def __call__(self, setting, name, find):
-        key = (*setting.name, name)
-        if key not in self.known:
-            self.known[key] = find(setting)
-            if self.path:
-                with self.path.open("a") as file:
-                    file.write(json.dumps([key, self.known[key]]) + "\n")
-        return self.known[key]
-
-
 def compare(d, peaks, seeds, exact, kept):
     """Print a setting's ratios."""
     start, ours, theirs = time.perf_counter(), [], {}
@@ -114,10 +96,13 @@ def compare(d, peaks, seeds, exact, kept):
         setting = Setting(d, peaks, seed)
         model = AdaptiveKernelRidge(random_state=seed, n_jobs=2).fit(setting.X, setting.y)
         ours.append(setting.errors(model))
-        found = {n: kept(setting, n, lambda s, given=given: node_errors(s, given)) for n, given in NODES.items()}
+        found = {
+            n: kept((*setting.name, n), lambda s=setting, given=given: node_errors(s, given))
+            for n, given in NODES.items()
+        }
         found["random"] = center_errors(setting, model.tuning_.chosen["n_centers"])
         if seed < exact:
-            found["exact"] = kept(setting, "exact", exact_errors)
+            found["exact"] = kept((*setting.name, "exact"), exact_errors, setting)
         for name, errors in found.items():
             theirs.setdefault(name, []).append(errors)
     for i, how in enumerate(("data", "truth")):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from skewridge.allocation import Allocation
 from skewridge.kernels import Kernel, _kernel, _loops, _plain
 from skewridge.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
 from skewridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
@@ -120,8 +121,8 @@ def test_a_singular_node_is_named_with_size_penalty_and_remedy():
 def test_the_first_node_that_fails_is_named(loops, monkeypatch):
     monkeypatch.setattr(_kernel, "loops_module", lambda: loops)
     X = np.vstack([np.arange(5.0)[:, None], np.zeros((40, 1))])
-    rows, starts = np.arange(45), np.array([0, 5, 45])
-    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), rows, starts)
+    held = Allocation(np.arange(45), np.array([0, 5, 45]))
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), held)
     with pytest.raises(np.linalg.LinAlgError, match=r"Node 1 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
         nodes.solve(np.array([0, 1]), Workspace())
 
@@ -138,7 +139,7 @@ def test_nodes_solve_the_papers_equation_whatever_the_batches(loops, weighted, d
     starts = np.array([0, 20, 20, 35, 50])  # the second node is empty
     rows = np.concatenate([np.sort(rng.permutation(60)[: stop - start]) for start, stop in pairwise(starts)])
     kernel = Kernel("matern32", bandwidth=1.0)
-    nodes = make_nodes(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), rows, starts)
+    nodes = make_nodes(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), Allocation(rows, starts))
     assert nodes.points.dtype == dtype
     for batch in nodes.batches():
         nodes.solve(batch, Workspace())
@@ -153,7 +154,7 @@ def test_batches_hold_every_node_once_largest_first():
     starts = np.concatenate([[0], np.cumsum([10, 900, 30, 900, 500])])
     rows = np.concatenate([np.arange(n) for n in np.diff(starts)])
     X = np.random.default_rng(0).random((900, 1))
-    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(900), None, np.ones(5), rows, starts)
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(900), None, np.ones(5), Allocation(rows, starts))
     batches = nodes.batches()
     assert np.concatenate(batches).tolist() == [1, 3, 4, 2, 0]
     assert [len(batch) for batch in batches] == [1, 4]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -73,8 +74,7 @@ class Verdict:
     @property
     def margins(self) -> FloatArray:
         """The standard error of the risk between folds, (P,)."""
-        spread: FloatArray = self.errors.std(axis=0, ddof=1) / np.sqrt(len(self.errors))
-        return spread
+        return _standard_error(self.errors)
 
     @property
     def penalty(self) -> float:
@@ -84,23 +84,27 @@ class Verdict:
     def beats(self, other: Verdict, margin: float) -> bool:
         """Whether the risk is lower than another's by so many standard errors of the folds' differences."""
         gains = other.errors[:, other.place] - self.errors[:, self.place]
-        error = float(gains.std(ddof=1)) / np.sqrt(len(gains))
-        return bool(gains.mean() > max(margin * error, LEAST_GAIN * other.risk))
+        return bool(gains.mean() > max(margin * _standard_error(gains), LEAST_GAIN * other.risk))
 
     def ease(self, margin: float, share: float, most: int) -> Verdict:
         """Lower the penalty by up to ``most`` steps while the folds cannot tell.
 
         That is, while the risk is not higher by so many standard errors nor by such a share of it.
         """
-        eased, n_folds = self, len(self.errors)
+        eased = self
         while eased.eased - self.eased < most and eased.place > 0:
             there = replace(eased, eased=eased.eased + 1)
             losses = there.errors[:, there.place] - self.errors[:, self.place]
-            allowed = min(margin * losses.std(ddof=1) / np.sqrt(n_folds), share * self.risk)
+            allowed = min(margin * _standard_error(losses), share * self.risk)
             if not losses.mean() <= allowed:
                 break
             eased = there
         return eased
+
+
+def _standard_error(values: FloatArray) -> Any:
+    """Of the mean over folds, the first axis."""
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
 
 @dataclass(frozen=True)

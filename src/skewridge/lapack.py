@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ def cholesky(a: FloatArray) -> FloatArray:
     """Overwrite the lower triangle of a with L, a = L L'."""
     n = _order(a, SINGLE_TOO)
     info = ctypes.c_int()
-    _routine(f"{_LETTER[a.dtype.char]}potrf", 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
+    _routine(in_precision("potrf", a.dtype), 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
     if info.value > 0:
         raise NotPositiveDefinite(f"leading minor {info.value} of {n} is not positive", info.value)
     return a
@@ -48,7 +49,7 @@ def cholesky_solve(factor: FloatArray, b: FloatArray) -> FloatArray:
     n, n_right = _order(factor, SINGLE_TOO), 1 if b.ndim == 1 else len(b)
     if b.dtype != factor.dtype:
         raise ValueError(f"right-hand sides in the factor's precision, {factor.dtype}, are needed; got {b.dtype}")
-    info, routine = ctypes.c_int(), _routine(f"{_LETTER[factor.dtype.char]}potrs", 8)
+    info, routine = ctypes.c_int(), _routine(in_precision("potrs", factor.dtype), 8)
     routine(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
     return b
 
@@ -142,6 +143,11 @@ def _data(a: FloatArray) -> ctypes.c_void_p:
 def _routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Callable[..., None]:
     """Return the routine as a ctypes function, which frees the GIL."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(routine_address(name, module))
+
+
+def in_precision(name: str, dtype: np.dtype[Any]) -> str:
+    """What LAPACK calls a routine in a precision: dpotrf or spotrf."""
+    return _LETTER[dtype.char] + name
 
 
 @cache

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .allocation import Allocation
 from .kernels import SINGLE_ERROR, Kernel, centred, rounding, squared_norms, suits_blas
-from .lapack import NOT_FINITE, NotPositiveDefinite, cholesky, routine_address
+from .lapack import NOT_FINITE, NotPositiveDefinite, cholesky, in_precision, routine_address
 from .slices import FloatArray, IntArray
 
 BATCH_WORK = 3e8  # operations of one batch of nodes
@@ -93,8 +94,8 @@ class Nodes:
     points, norms : prepared rows, (N, d), and their squared norms where inner products are left to BLAS, else empty
     y, weights : (N,) arrays, y in the precision of the points; no weights: empty
     penalties : (k,) array
-    rows, starts : the nodes' rows, see Allocation
-    coef : (N~,) array, filled as nodes are solved: node i's coefficients from starts[i] on
+    allocation : Allocation, the nodes' rows
+    coef : (N~,) array, filled as nodes are solved: node i's coefficients from allocation.starts[i] on
     """
 
     kernel: Kernel
@@ -103,34 +104,28 @@ class Nodes:
     y: FloatArray
     weights: FloatArray
     penalties: FloatArray
-    rows: IntArray
-    starts: IntArray
+    allocation: Allocation
     coef: FloatArray
-
-    @property
-    def sizes(self) -> IntArray:
-        """Rows in every node."""
-        return np.diff(self.starts)
 
     def solve(self, nodes: IntArray, workspace: Workspace) -> None:
         """Solve (K + n penalty I) beta = y, or its weighted version, in some nodes: one call without the GIL."""
-        largest, dtype = int(self.sizes[nodes].max(initial=0)), self.points.dtype
-        letter = "d" if dtype == np.float64 else "s"
-        potrf, potrs = routine_address(f"{letter}potrf"), routine_address(f"{letter}potrs")
-        buffer = workspace.square(largest, dtype).reshape(-1)
+        sizes, dtype = self.allocation.sizes, self.points.dtype
+        potrf, potrs = (routine_address(in_precision(name, dtype)) for name in ("potrf", "potrs"))
+        buffer = workspace.square(int(sizes[nodes].max(initial=0)), dtype).reshape(-1)
         upper, integers = np.array([ord("U")], dtype=np.uint8), np.zeros(3, dtype=np.int32)  # what LAPACK reads
         loops, code = self.kernel.loops()
         failed, minor = loops.solve_nodes(
             *(code, self.kernel.degree, self.points, self.norms, self.y, self.weights, self.penalties),
-            *(self.rows, self.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
+            *(self.allocation.rows, self.allocation.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
         )
         if failed >= 0:
-            raise _unsolvable(failed, int(self.sizes[failed]), float(self.penalties[failed]), minor)
+            raise _unsolvable(failed, int(sizes[failed]), float(self.penalties[failed]), minor)
 
     def batches(self) -> list[IntArray]:
         """The nodes, largest first, in batches of some work each: small ones cost no visible overhead."""
-        order = np.argsort(-self.sizes, kind="stable")
-        work = np.cumsum(self.sizes[order].astype(np.float64) ** 2 * (self.sizes[order] + NODE_OVERHEAD))
+        order = np.argsort(-self.allocation.sizes, kind="stable")
+        sizes = self.allocation.sizes[order].astype(np.float64)
+        work = np.cumsum(sizes**2 * (sizes + NODE_OVERHEAD))
         return np.split(order, np.flatnonzero(np.diff(work // BATCH_WORK)) + 1)
 
 
@@ -140,8 +135,7 @@ def make_nodes(
     y: FloatArray,
     weights: FloatArray | None,
     penalties: FloatArray,
-    rows: IntArray,
-    starts: IntArray,
+    allocation: Allocation,
     single: bool = False,
 ) -> Nodes:
     """Prepare the nodes; in single precision where that is asked for and errs by at most 1e-4 of the response.
@@ -154,8 +148,8 @@ def make_nodes(
         points = points.astype(np.float32)
     norms = squared_norms(points) if suits_blas(kernel, points) else np.empty(0, dtype=points.dtype)
     weights = np.empty(0) if weights is None else weights
-    coef = np.empty(len(rows), dtype=points.dtype)
-    return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, rows, starts, coef)
+    coef = np.empty(len(allocation.rows), dtype=points.dtype)
+    return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, allocation, coef)
 
 
 def solve_node(
@@ -170,7 +164,7 @@ def solve_node(
     >>> beta  # 3 / (1 + 1 * 0.5)
     array([2.])
     """
-    rows, starts = np.arange(len(X)), np.array([0, len(X)])
-    nodes = make_nodes(kernel, X, y, weights, np.array([penalty]), rows, starts)
+    one = Allocation(np.arange(len(X)), np.array([0, len(X)]))
+    nodes = make_nodes(kernel, X, y, weights, np.array([penalty]), one)
     nodes.solve(np.array([0]), Workspace())
     return nodes.coef.astype(np.float64)

@@ -78,9 +78,7 @@ class Problem:
     def nodes(self) -> Nodes:
         """The nodes, ready to be solved."""
         allocation, weights = self.partition.allocation, self.partition.weights
-        return make_nodes(
-            self.kernel, self.X, self.y, weights, self.penalties, allocation.rows, allocation.starts, self.single
-        )
+        return make_nodes(self.kernel, self.X, self.y, weights, self.penalties, allocation, self.single)
 
 
 def partition_rows(

@@ -88,12 +88,13 @@ class Kernel:
 
     def cross(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """k(X, Z), (n, m), in the precision of Z."""
-        rows, center = centred(self, self.prepare(Z))
+        prepared = self.prepare(Z)
+        rows, center = centred(self, prepared)
         if suits_blas(self, rows):
             left = self.prepare(X.astype(rows.dtype, copy=False))
             check_widths(left.shape[1], rows.shape[1])
             return self._cross_blas(left - center, rows, np.empty((len(X), len(rows)), dtype=rows.dtype))
-        return self.cross_prepared(X, np.ascontiguousarray(self.prepare(Z).T))
+        return self.cross_prepared(X, np.ascontiguousarray(prepared.T))
 
     def cross_prepared(self, X: FloatArray, right: FloatArray) -> FloatArray:
         """k(X, Z) with right = prepare_right(Z), for callers that go through X block by block."""
