@@ -1,6 +1,7 @@
 """Adaptive against as many random centres on every real data set: paired splits, ratios of test errors.
 
-    python benchmarks/adaptive_real.py [--splits 20] [--rows 10000] [--only melbourne torgo] [--keep splits.jsonl]
+    python benchmarks/adaptive_real.py [--splits 20] [--rows 10000] [--only melbourne torgo] [--jobs 2]
+                                        [--keep splits.jsonl]
 
 80% of the rows (at most --rows) are fitted, at most 10,000 others tested; the random centres' bandwidth and penalty are
 tuned as the adaptive ones' are. The rare region is that of the observed response, which favours over-prediction, and,
@@ -27,14 +28,14 @@ def rare_by_prediction(y, fitted, y_train):
     return np.mean((y[inside] - fitted[inside]) ** 2) if inside.any() else np.nan
 
 
-def split_ratios(X, y, split, most):
+def split_ratios(X, y, split, most, n_jobs):
     order = np.random.default_rng(split).permutation(len(y))
     n = min(int(0.8 * len(y)), most)
     train, test = order[:n], order[n:][-10_000:]
     start = time.perf_counter()
-    adaptive = AdaptiveKernelRidge(random_state=split, n_jobs=2).fit(X[train], y[train])
+    adaptive = AdaptiveKernelRidge(random_state=split, n_jobs=n_jobs).fit(X[train], y[train])
     seconds = time.perf_counter() - start
-    random = AdaptiveKernelRidge(adaptive.tuning_.chosen["n_centers"], 0.0, random_state=split, n_jobs=2)
+    random = AdaptiveKernelRidge(adaptive.tuning_.chosen["n_centers"], 0.0, random_state=split, n_jobs=n_jobs)
     fits = [model.predict(X[test]) for model in (adaptive, random.fit(X[train], y[train]))]
     mse = [np.mean((fit - y[test]) ** 2) for fit in fits]
     rare = [rare_mse(y[test], fit, y_ref=y[train]) for fit in fits]
@@ -56,6 +57,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
@@ -66,7 +68,7 @@ def main():
             continue
         X, y = load(name)
         keys = [(name, split, options.rows) for split in range(options.splits)]
-        found = np.array([kept(key, split_ratios, X, y, *key[1:]) for key in keys])
+        found = np.array([kept(key, split_ratios, X, y, *key[1:], options.jobs) for key in keys])
         finite = found[:, 1][np.isfinite(found[:, 1])]
         overall.append(np.exp(np.mean(np.log(found[:, 0]))))
         rare.append(np.log(finite))

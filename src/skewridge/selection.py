@@ -14,7 +14,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from .judging import Candidate, Judge, Verdict, judging_work
-from .kernels import BANDWIDTH_FREE
 
 SHARES = (0.5, 0.8)  # adaptive shares tried by "auto", besides 0
 FEWEST_CENTERS = 50
@@ -26,7 +25,8 @@ CLEAR_MARGIN = 3.0  # standard errors that no other bandwidth of the random cent
 EASING_MARGIN = 1.0  # standard errors of risk that a smaller penalty may cost where adaptive centres are clearly better
 EASING_SHARE = 0.01  # of the risk that it may cost at most
 EASED_STEPS = 2  # of the path of penalties, at most
-MOST_OCTAVES = 12
+MOST_OCTAVES = 12  # below the first bandwidth
+WIDEST_OCTAVES = 4  # above it: wider kernels are polynomials over all rows, and go anywhere where there are none
 CLIMBING_MARGIN = 0.5  # standard errors by which a bandwidth must beat the one before
 
 
@@ -55,7 +55,7 @@ def search(space: Space, judge: Judge) -> Verdict:
     equal = judge(replace(best.candidate, adapt=0.0))
     if best.beats(equal, CLEAR_MARGIN):
         return best.ease(EASING_MARGIN, EASING_SHARE, EASED_STEPS) if space.eases else best
-    equal = _climb(judge, equal, _climbs(space, equal.candidate.kernel))
+    equal = _climb(space, judge, equal)
     random = _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
     return best if best.beats(equal, MARGIN) and best.risk < random.risk else random
 
@@ -71,7 +71,7 @@ def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[
         if best is None or m <= SMALL:
             bandwidth = space.bandwidths[kernel] if best is None else best.candidate.bandwidth
             here = _least(judge(Candidate(kernel, m, a, bandwidth, slice_on)) for a in shares)
-            here = _climb(judge, here, _climbs(space, kernel))
+            here = _climb(space, judge, here)
         else:
             here = judge(replace(best.candidate, n_centers=m))
         if best is None or here.beats(best, GROWING_MARGIN):
@@ -82,29 +82,25 @@ def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[
             failures = 1
     assert best is not None, "there is at least one level"
     best = _least(judge(replace(best.candidate, adapt=a)) for a in shares)
-    return _climb(judge, best, _climbs(space, kernel))
+    return _climb(space, judge, best)
 
 
-def _climbs(space: Space, kernel: str) -> bool:
-    return space.search_bandwidth and kernel not in BANDWIDTH_FREE
-
-
-def _climb(judge: Judge, best: Verdict, climbs: bool) -> Verdict:
+def _climb(space: Space, judge: Judge, best: Verdict) -> Verdict:
     """Halve the bandwidth while that lowers the risk for certain, else double it while that does."""
-    for factor in (0.5, 2.0) if climbs else ():
+    first = space.bandwidths[best.candidate.kernel]
+    if first is None or not space.search_bandwidth:
+        return best
+    narrowest, widest = first * 0.5**MOST_OCTAVES, first * 2.0**WIDEST_OCTAVES
+    for factor in (0.5, 2.0):
         start = best
-        for _ in range(MOST_OCTAVES):
-            there = judge(_stretched(best.candidate, factor))
+        while narrowest <= (width := factor * float(best.candidate.bandwidth or first)) <= widest:
+            there = judge(replace(best.candidate, bandwidth=width))
             if not there.beats(best, CLIMBING_MARGIN):
                 break
             best = there
         if best is not start:
             break
     return best
-
-
-def _stretched(candidate: Candidate, factor: float) -> Candidate:
-    return replace(candidate, bandwidth=float(candidate.bandwidth or 1.0) * factor)
 
 
 def _least(verdicts: Iterable[Verdict]) -> Verdict:
