@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from skewridge.engine import Job, one_blas_thread
 from skewridge.kernels import make_kernel
-from skewridge.lapack import NotPositiveDefinite, lower_solve, pivoted_cholesky
+from skewridge.lapack import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
 from skewridge.lowrank import (
     BLOCK_ROWS,
     TOLERANCE,
@@ -263,3 +263,12 @@ def test_sums_are_whitened_late_only_where_the_penalty_drowns_what_is_lost():
         fits = [ridge_path(s.gram.copy(), s.moments(s.means), np.array([penalty * s.n_rows])) for s in (first, second)]
         np.testing.assert_allclose(fits[1], fits[0], rtol=1e-7, atol=1e-7 * np.abs(fits[0]).max())
         np.testing.assert_array_equal(first.inner, second.inner)
+
+
+def test_a_congruence_whitens_on_both_sides():
+    rng = np.random.default_rng(0)
+    factor = np.tril(rng.random((7, 7))) + 2 * np.eye(7)
+    matrix = rng.random((7, 7))
+    matrix = matrix + matrix.T
+    inverse = np.linalg.inv(factor)
+    np.testing.assert_allclose(congruence(factor, matrix.copy()), inverse @ matrix @ inverse.T, rtol=1e-12, atol=1e-13)

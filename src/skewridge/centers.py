@@ -6,8 +6,7 @@ whatever order, with whatever repeats, and a row repeated w times counts as one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +37,7 @@ class Pool:
     labels: IntArray
     folds: IntArray
     member: IntArray
+    _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -52,26 +52,25 @@ class Pool:
         """The same rows and folds with slices of something else, (N, p)."""
         return replace(self, labels=_labels(on[self.rows], self.weights, rule))
 
-    @cached_property
-    def _queues(self) -> list[tuple[IntArray, IntArray]]:
-        """For every fold, and last for none, the rows outside it: evenly over the slices, and in the rows' order."""
-        return [self._queue(np.flatnonzero(self.folds != fold)) for fold in (*range(N_FOLDS), -1)]
-
-    def _queue(self, inside: IntArray) -> tuple[IntArray, IntArray]:
-        turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
-        merged = turns.T.ravel()  # outputs take turns; a row is drawn once
-        first = np.sort(np.unique(merged, return_index=True)[1])
-        return merged[first], inside
+    def _evenly(self, fold: int) -> IntArray:
+        """The rows outside a fold, evenly over the slices; made on first use."""
+        if fold not in self._turns:
+            inside = np.flatnonzero(self.folds != fold)
+            turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
+            merged = turns.T.ravel()  # outputs take turns; a row is drawn once
+            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])]
+        return self._turns[fold]
 
     def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
         """Return n_centers places among the distinct rows outside a fold (-1: among all), ascending.
 
         Draws are nested: more centres, or another share, change as few of them as they can.
         """
-        even, uniform = self._queues[fold]
-        drawn = even[: round(adapt * n_centers)]
-        rest = uniform[~np.isin(uniform, drawn)][: max(0, n_centers - len(drawn))]
-        return np.sort(np.concatenate([drawn, rest]))
+        wanted = round(adapt * n_centers)
+        drawn = self._evenly(fold)[:wanted] if wanted else np.empty(0, dtype=np.int64)
+        left = self.folds != fold
+        left[drawn] = False
+        return np.sort(np.concatenate([drawn, np.flatnonzero(left)[: max(0, n_centers - len(drawn))]]))
 
 
 def make_pool(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> Pool:

@@ -77,6 +77,15 @@ def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -
     return rows
 
 
+def congruence(factor: FloatArray, a: FloatArray) -> FloatArray:
+    """Return L^-1 a L'^-1 of a symmetric matrix, which is overwritten."""
+    n, info = _order(a), ctypes.c_int()
+    _routine("dsygst", 8)(
+        *(_int(1), b"U", _int(n), _data(a), _int(n), _data(factor), _int(_order(factor)), ctypes.byref(info)),
+    )
+    return np.tril(a) + np.tril(a, -1).T
+
+
 def pivoted_cholesky(a: FloatArray, tolerance: float) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Return rows that span a positive semidefinite matrix and the factor L of a[rows][:, rows] = L L'.
 

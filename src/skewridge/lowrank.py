@@ -15,7 +15,15 @@ import numpy as np
 
 from .engine import Job, run
 from .kernels import Kernel, Product
-from .lapack import cholesky, cholesky_solve, inverse_diagonal, lower_solve, pivoted_cholesky, tridiagonalise
+from .lapack import (
+    cholesky,
+    cholesky_solve,
+    congruence,
+    inverse_diagonal,
+    lower_solve,
+    pivoted_cholesky,
+    tridiagonalise,
+)
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
 
@@ -49,10 +57,6 @@ class Basis:
         """F(x) = L^-1 k(C, x) of every row, (n, r)."""
         return lower_solve(self.factor, self.values(X))
 
-    def whiten(self, rows: FloatArray) -> FloatArray:
-        """L^-1 v for every row v."""
-        return lower_solve(self.factor, np.array(rows, dtype=np.float64, order="C"))
-
     @property
     def loss(self) -> float:
         """An estimate of what rounding adds to a mean of products of kernel values that is whitened.
@@ -85,6 +89,12 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(self.gram + other.gram, self.cross + other.cross, self.inner + other.inner)
+
+    def __iadd__(self, other: Sums) -> Sums:
+        np.add(self.gram, other.gram, out=self.gram)
+        np.add(self.cross, other.cross, out=self.cross)
+        np.add(self.inner, other.inner, out=self.inner)
+        return self
 
     def __sub__(self, other: Sums) -> Sums:
         return Sums(self.gram - other.gram, self.cross - other.cross, self.inner - other.inner)
@@ -132,7 +142,10 @@ def sum_features(
     """
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
     raw = _sum(basis.values if late else basis.features, X, Y, weights, job, label)
-    return Sums(basis.whiten(basis.whiten(raw.gram).T), basis.whiten(raw.cross.T).T, raw.inner) if late else raw
+    if not late:
+        return raw
+    cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
+    return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
 
 
 def _sum(
@@ -155,7 +168,7 @@ def _sum(
     parts = run(block, range(0, len(X), BLOCK_ROWS), job, label)
     total = next(parts)
     for part in parts:
-        total = total + part
+        total += part
     return total
 
 
