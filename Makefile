@@ -27,15 +27,11 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.ready
-	$(BIN)/python benchmarks/fit_against_lapack.py
-	$(BIN)/python benchmarks/predict_against_sklearn.py
-	$(BIN)/python benchmarks/narrow_kernel.py
-	$(BIN)/python benchmarks/adaptive_against_blas.py
-	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/tuning_cost.py
+	$(BIN)/python benchmarks/all.py
 
 bench-peers: $(VENV)/.ready $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run.py
+	$(BIN)/python benchmarks/peers/report.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
+from table import record
 from timing import seconds
 
 from skewridge import AdaptiveKernelRidge
@@ -63,10 +64,10 @@ def main():
     fit, _ = seconds(lambda: ours.fit(X, y))
     peer, _ = seconds(lambda: theirs.fit(X, y))
     errors = [np.mean((model.predict(X_test) - truth) ** 2) for model in (ours, theirs)]
-    print(f"N = {n:,}, m = {m:,} (rank {rank}): bare {work:.2f} s, fit {fit:.2f} s = {fit / work:.2f} times")
-    print(
-        f"scikit-learn {peer:.2f} s = {peer / fit:.2f} times ours; squared errors {errors[0]:.2e} and {errors[1]:.2e}"
-    )
+    name = f"AdaptiveKernelRidge.fit, N = {n:,}, m = {m:,} (rank {rank})"
+    record(name, "whitening product and syrk", fit / work, "of their time", 1.3)
+    record(name, "Nystroem + Ridge", peer / fit, limit=4)
+    record(f"{name}, squared error", "Nystroem + Ridge", errors[0] / errors[1], "of theirs")
 
 
 if __name__ == "__main__":

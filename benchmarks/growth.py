@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from table import record
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
@@ -36,7 +37,9 @@ def grow_rows(most):
         if n <= most:
             command = [sys.executable, __file__, "--one", str(n)]
             seconds, gigabytes, m = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
-            print(f"rows {n:>9,}: {float(seconds):6.1f} s, peak {float(gigabytes):.2f} GB, {m} centres", flush=True)
+            name = f"tune and fit, {n:,} rows, d = 8, defaults ({m} centres)"
+            record(name, "", float(seconds), "seconds")
+            record(name, "", float(gigabytes), "GB at the peak", 6 if n == 1_000_000 else "")
             found.append((n, float(seconds)))
     return found
 
@@ -106,9 +109,9 @@ def report(rows, plot):
     curves = {"rows N": (1, rows), **grow_others()}
     large = [pair for pair in rows if pair[0] >= 100_000]
     if len(large) > 1:
-        print(f"rows, from 10^5: slope {slope(large):.2f}")
+        record("growth with rows N from 10^5", "", slope(large), "slope", 1.1)
     for name, (expected, found) in curves.items():
-        print(f"{name}: slope {slope(found):.2f}, expected at most {expected}")
+        record(f"growth with {name}", "", slope(found), "slope", expected)
     if plot:
         draw(curves, plot)
 

@@ -10,6 +10,7 @@ import argparse
 import time
 
 import numpy as np
+from table import record
 from timing import seconds
 
 from skewridge.engine import Job, run
@@ -43,10 +44,9 @@ def main():
     some, values = seconds(lambda: values_of(near, new))
     every, expected = seconds(lambda: values_of(whole, new), 1)
     gap, bound = np.abs(values - expected).max(), TOLERANCE * np.abs(coef).sum()
-    print(
-        f"{options.rows:,} x {options.rows:,}: whole {every:.2f} s, skipping {some:.2f} s and {boxing:.2f} s for "
-        f"boxes: {every / (some + boxing):.1f} times faster; difference {gap:.1e}, bound {bound:.1e}"
-    )
+    name = f"narrow kernel, {options.rows:,} x {options.rows:,}, skipping"
+    record(name, "the same without", every / (some + boxing), limit=6)
+    record(f"{name}, difference", "its bound", gap / bound, "of it", 1)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import argparse
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
+from table import record
 from timing import seconds
 
 from skewridge.engine import Job
@@ -31,17 +32,17 @@ def main():
     peer = KernelRidge(kernel="rbf", gamma=BANDWIDTH**-2)
     peer.X_fit_, peer.dual_coef_ = X, coef
     theirs, expected = seconds(lambda: peer.predict(new))
-    print(f"{options.rows:,} x {options.rows:,}, d = {options.features}: scikit-learn {theirs:.2f} s")
-    for dtype in (np.float64, np.float32):
+    case = f"prediction, {options.rows:,} x {options.rows:,}, d = {options.features}"
+    for dtype, limit, agreement in ((np.float64, 8, 1e-12), (np.float32, 20, 1e-4)):
         model = Expansion(X, coef, Kernel("gaussian", bandwidth=BANDWIDTH), scale=expected.std())
         points = new.astype(dtype)
         evaluate(model, points[:2000], Job(2))  # compile
         ours, fitted = seconds(lambda model=model, points=points: evaluate(model, points, Job(2)))
         gap = np.abs(fitted - expected).max()
-        print(
-            f"{np.dtype(dtype).name}: {ours:.3f} s, {theirs / ours:.1f} times faster; difference {gap:.1e}, over the "
-            f"1-norm {gap / np.abs(coef).sum():.1e}, over the standard deviation {gap / expected.std():.1e}"
-        )
+        scale = np.abs(coef).sum() if dtype is np.float64 else expected.std()
+        name = f"{case}, {np.dtype(dtype).name}"
+        record(name, "KernelRidge.predict", theirs / ours, limit=limit)
+        record(f"{name}, difference", "KernelRidge.predict", gap / scale, "of the scale", agreement)
 
 
 if __name__ == "__main__":

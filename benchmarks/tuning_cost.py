@@ -13,6 +13,7 @@ import time
 import warnings
 
 import numpy as np
+from table import record
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
@@ -47,9 +48,6 @@ def megabytes(*case):
 
 def main():
     warnings.simplefilter("ignore")
-    print(
-        f"{'':>12}{'threads':>9}{'fit s':>8}{'tuned s':>9}{'tuning/fit':>12}{'fit MB':>9}{'tuned MB':>10}{'node MB':>9}"
-    )
     for name, (N, d, k, slices) in CASES.items():
         X, y = make_peaks(N, d, random_state=0)
         memory = [megabytes(N, d, k, slices, settings) for settings in (GIVEN, {})]
@@ -59,13 +57,10 @@ def main():
             size = given.fit(X, y).n_distinct_ / k
             tuned.fit(X, y)
             times = [(seconds(given, X, y), seconds(tuned, X, y)) for _ in range(REPEATS)]
-            fit, whole = np.median(times, axis=0)
             ratio = np.median([(tuned - given) / given for given, tuned in times])  # of pairs run one after the other
-            print(
-                f"{name:>12}{n_jobs:9}{fit:8.2f}{whole:9.2f}{ratio:12.1f}"
-                f"{memory[0]:9.1f}{memory[1]:10.1f}{8 * size**2 / 2**20:9.1f}",
-                flush=True,
-            )
+            record(f"choosing bandwidth and penalty, {name}, {n_jobs} threads", "one fit", ratio, "of its time")
+        record(f"memory of choosing, {name}", "one fit", memory[1] / memory[0], "of its peak")
+        record(f"memory of choosing, {name}", "one node's matrix", memory[1] / (8 * size**2 / 2**20), "of it")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The methods that are compared, each with its own tuning: what users would pick instead.
 
 Runs in the peers' environment and in ours: packages are imported where they are used. Every method is a pair of
-functions, ``tune(X, y) -> settings`` and ``fit(X, y, settings) -> model``; features come standardised.
+functions, ``tune(X, y) -> settings`` and ``fit(X, y, settings) -> model``; features come standardised. Methods of one
+family share their settings: the search over gamma and alpha is the same, and its time counts for each of them.
 """
 
 from collections.abc import Callable
@@ -11,32 +12,33 @@ from typing import Any
 import numpy as np
 
 THREADS = 2
-GAMMAS = np.logspace(-2.5, 1.0, 8)  # over the number of features
+GAMMAS = np.logspace(-2.5, 2.5, 9)  # over the number of features
 ALPHAS = np.logspace(-4, 1, 6)
 TUNING_ROWS = 3000  # the grid searches of kernel methods use so many rows
 
 
 @dataclass(frozen=True)
 class Method:
-    """tune, fit, and up to how many rows the method is run."""
+    """tune, fit, up to how many rows the method is run, and whose settings it shares."""
 
     tune: Callable
     fit: Callable
     most_rows: float = np.inf
+    family: str = ""
 
 
 def nothing(X, y):
     return {}
 
 
-def grid(estimator, names, X, y, target=None, weights=None):
+def grid(estimator, names, X, y):
     """3-fold search over gamma and alpha on some rows."""
     from sklearn.model_selection import GridSearchCV
 
     rows = np.random.default_rng(0).permutation(len(y))[:TUNING_ROWS]
     space = {names[0]: GAMMAS / X.shape[1], names[1]: ALPHAS}
     search = GridSearchCV(estimator, space, cv=3, scoring="neg_mean_squared_error", n_jobs=THREADS)
-    return search.fit(X[rows], y[rows]).best_params_
+    return {key: float(value) for key, value in search.fit(X[rows], y[rows]).best_params_.items()}
 
 
 def density_weights(y):
@@ -71,17 +73,17 @@ def ridge(**settings):
     return KernelRidge(kernel="rbf", **settings)
 
 
-def nystroem(m, gamma=1.0, alpha=1.0):
+def nystroem(m, gamma=1.0, alpha=1.0, n_jobs=THREADS):
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import Ridge
     from sklearn.pipeline import make_pipeline
 
-    return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0, n_jobs=THREADS), Ridge(alpha=alpha))
+    return make_pipeline(Nystroem(gamma=gamma, n_components=m, random_state=0, n_jobs=n_jobs), Ridge(alpha=alpha))
 
 
 def tune_nystroem(X, y):
-    best = grid(nystroem(300), ("nystroem__gamma", "ridge__alpha"), X, y)
-    return {"gamma": best["nystroem__gamma"], "alpha": best["ridge__alpha"] * len(y) / min(len(y), TUNING_ROWS)}
+    best = grid(nystroem(300, n_jobs=1), ("nystroem__gamma", "ridge__alpha"), X, y)
+    return {"gamma": best["nystroem__gamma"], "alpha": best["ridge__alpha"]}
 
 
 def fit_nystroem(X, y, settings):
@@ -210,11 +212,11 @@ OURS: dict[str, Any] = {
     "DacKernelRidge": Method(nothing, fit_nodes, 60_000),
 }
 PEERS: dict[str, Any] = {
-    "KernelRidge": Method(tune_ridge, lambda X, y, s: ridge(**s).fit(X, y), 10_000),
-    "Nystroem": Method(tune_nystroem, fit_nystroem),
-    "Nystroem, log": Method(tune_nystroem, transformed("log", nystroem_of)),
-    "Nystroem, quantile": Method(tune_nystroem, transformed("quantile", nystroem_of)),
-    "Nystroem, weights": Method(tune_nystroem, fit_weighted_nystroem),
+    "KernelRidge": Method(tune_ridge, lambda X, y, s: ridge(**s).fit(X, y), 10_000, "ridge"),
+    "Nystroem": Method(tune_nystroem, fit_nystroem, family="nystroem"),
+    "Nystroem, log": Method(tune_nystroem, transformed("log", nystroem_of), family="nystroem"),
+    "Nystroem, quantile": Method(tune_nystroem, transformed("quantile", nystroem_of), family="nystroem"),
+    "Nystroem, weights": Method(tune_nystroem, fit_weighted_nystroem, family="nystroem"),
     "HistGB": Method(nothing, fit_trees),
     "HistGB, log": Method(nothing, transformed("log", trees_of)),
     "HistGB, quantile": Method(nothing, transformed("quantile", trees_of)),
@@ -222,6 +224,6 @@ PEERS: dict[str, Any] = {
     "LightGBM": Method(nothing, fit_lightgbm),
     "CatBoost": Method(nothing, fit_catboost),
     "GPBoost": Method(nothing, lambda X, y, s: Vecchia(X, y), 10_000),
-    "dask-ml blocks": Method(tune_ridge, lambda X, y, s: Blockwise(X, y, s), 60_000),
-    "resreg": Method(tune_ridge, lambda X, y, s: Resampled(X, y, s), 60_000),
+    "dask-ml blocks": Method(tune_ridge, lambda X, y, s: Blockwise(X, y, s), 60_000, "ridge"),
+    "resreg": Method(tune_ridge, lambda X, y, s: Resampled(X, y, s), 60_000, "ridge"),
 }

@@ -35,7 +35,7 @@ MOST_ROWS = 10_000
 
 def toy(n_rows):
     X, y, new, truth = make_peaks(n_rows, 2, weights=(1, 1), random_state=0, return_test=True)
-    return X, y, new, truth
+    return *standardised(X, new), y, truth
 
 
 def real(name):
@@ -43,9 +43,13 @@ def real(name):
     order = np.random.default_rng(0).permutation(len(y))
     n = min(int(0.8 * len(y)), MOST_ROWS)
     train, test = order[:n], order[n:][-MOST_ROWS:]
-    center, scale = X[train].mean(axis=0), X[train].std(axis=0)
-    X = (X - center) / np.where(scale > 0, scale, 1.0)
-    return X[train], y[train], X[test], y[test]
+    return *standardised(X[train], X[test]), y[train], y[test]
+
+
+def standardised(X, new):
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return (X - center) / scale, (new - center) / scale
 
 
 def data_sets():
@@ -61,6 +65,8 @@ def measure(method, data, limit, folder):
     python = sys.executable if method in OURS else str(PEERS_PYTHON)
     target = folder / "prediction.npy"
     command = [python, str(HERE / "worker.py"), method, str(data), str(target)]
+    if family := (OURS | PEERS)[method].family:
+        command.append(str(folder / f"{family}.json"))
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
     except subprocess.TimeoutExpired:
@@ -91,11 +97,11 @@ def main():
             done = {(row["data"], row["method"]) for row in csv.DictReader(file)}
     else:
         TABLE.write_text(",".join(COLUMNS) + "\n")
-    with tempfile.TemporaryDirectory() as folder:
-        for name, make in data_sets():
-            if options.only not in name:
-                continue
-            X, y, new, truth = make()
+    for name, make in data_sets():
+        if options.only not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            X, new, y, truth = make()
             data = Path(folder) / "data.npz"
             np.savez(data, X=X, y=y, new=new)
             for method, how in (OURS | PEERS).items():

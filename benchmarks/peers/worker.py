@@ -1,6 +1,8 @@
 """One method on one data set, in a process of its own: seconds, peak memory, and the prediction.
 
-python worker.py METHOD data.npz prediction.npy
+python worker.py METHOD data.npz prediction.npy [settings.json]
+
+Settings that stand in the file, with the seconds that they took, are not searched again; else they are left there.
 """
 
 import json
@@ -9,6 +11,7 @@ import resource
 import sys
 import time
 import warnings
+from pathlib import Path
 
 for pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(pool, "2")
@@ -17,24 +20,36 @@ import numpy as np  # noqa: E402  the pools must be limited first
 from methods import OURS, PEERS  # noqa: E402
 
 
+def settings_of(method, X, y, shared):
+    """The settings and the seconds that they took, from the file if they are there."""
+    if shared and shared.exists():
+        return json.loads(shared.read_text())
+    start = time.perf_counter()
+    settings = method.tune(X, y)
+    found = settings, time.perf_counter() - start
+    if shared:
+        shared.write_text(json.dumps(found))
+    return found
+
+
 def main():
     warnings.simplefilter("ignore")
-    name, data, target = sys.argv[1:]
+    name, data, target = sys.argv[1:4]
+    shared = Path(sys.argv[4]) if len(sys.argv) > 4 else None
     method = (OURS | PEERS)[name]
     with np.load(data) as file:
         X, y, new = file["X"], file["y"], file["new"]
     if name in OURS:
         method.fit(X[:500], y[:500], {})  # compile, once a machine
+    settings, tuning = settings_of(method, X, y, shared)
     marks = [time.perf_counter()]
-    settings = method.tune(X, y)
-    marks.append(time.perf_counter())
     model = method.fit(X, y, settings)
     marks.append(time.perf_counter())
     prediction = model.predict(new)
     marks.append(time.perf_counter())
     np.save(target, prediction)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(json.dumps([*np.diff(marks).tolist(), peak]))
+    print(json.dumps([tuning, *np.diff(marks).tolist(), peak]))
 
 
 if __name__ == "__main__":

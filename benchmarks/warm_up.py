@@ -1,0 +1,50 @@
+"""What first use costs: importing the package, and building the compiled loops once a machine.
+
+python benchmarks/warm_up.py
+
+Import: against importing sklearn.base, each in new processes. Loops: the first fit and prediction with an empty cache,
+and with a full one. Limit: 1.2 times the import.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from table import record
+
+FIRST_FIT = """
+import numpy as np, time
+from skewridge import AdaptiveKernelRidge
+X = np.random.default_rng(0).random((2000, 3))
+start = time.perf_counter()
+AdaptiveKernelRidge(random_state=0).fit(X, X[:, 0] ** 2).predict(X)
+print(time.perf_counter() - start)
+"""
+
+
+def import_seconds(module):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
+    return time.perf_counter() - start
+
+
+def first_fit(cache):
+    """The seconds of a process's first fit with a cache of compiled loops."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    command = [sys.executable, "-c", FIRST_FIT]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+
+
+def main():
+    pairs = [(import_seconds("skewridge"), import_seconds("sklearn.base")) for _ in range(7)]
+    ours, theirs = (min(times) for times in zip(*pairs, strict=True))
+    record("import skewridge", "import sklearn.base", ours / theirs, "of its time", 1.2)
+    with tempfile.TemporaryDirectory() as cache:
+        record("first fit on a machine, loops not built", "", first_fit(cache), "seconds")
+        record("first fit of a process, loops built", "", first_fit(cache), "seconds")
+
+
+if __name__ == "__main__":
+    main()
