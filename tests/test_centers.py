@@ -217,3 +217,21 @@ def test_one_row_is_the_only_centre_of_other_folds():
     pool = make_pool(np.ones((1, 2)), np.ones((1, 1)), np.ones(1), "auto", 0)
     assert pool.draw(50, 0.5).tolist() == [0]
     assert pool.draw(50, 0.5, int(pool.folds[0])).tolist() == []
+
+
+@pytest.mark.parametrize("adapt", [0.0, 0.5, 1.0])
+def test_centres_stand_for_the_rows_of_their_slices(adapt):
+    pool = pool_of(200)
+    drawn = pool.draw(40, adapt)
+    stands_for = pool.stands_for(drawn)
+    assert stands_for.sum() == pytest.approx(pool.weights.sum())
+    labels = pool.labels[drawn, 0]
+    for label in set(labels.tolist()):
+        assert np.ptp(stands_for[labels == label]) == 0.0
+    rare, common = np.argsort(np.bincount(pool.labels[:, 0])[labels])[[0, -1]]
+    assert adapt < 1 or stands_for[rare] < stands_for[common]
+
+
+def test_when_all_rows_are_centres_each_stands_for_itself():
+    pool = pool_of(50)
+    np.testing.assert_allclose(pool.stands_for(np.arange(len(pool))), pool.weights)

@@ -243,7 +243,17 @@ def test_the_plain_loops_equal_the_compiled_ones(name, points, monkeypatch):
         upper = square.copy()
         similar = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
         below = kernel.rescaled_below(square, diagonal, 0.4).copy()
-        return [upper, diagonal, similar, below, kernel.rescaled(similar, 0.4, out), kernel.gradient(X, Z, coef)]
+        pulled = kernel.product(Z, coef[None, :], 0.0).pull(X, np.linspace(0.5, 1.5, len(X)), np.ones((len(X), 1)))
+        slopes = kernel.gradient(X, Z, coef)
+        return [
+            upper,
+            diagonal,
+            similar,
+            below,
+            kernel.rescaled(similar, 0.4, out),
+            slopes,
+            pulled / np.abs(pulled).max(),
+        ]
 
     compiled = everything()
     monkeypatch.setattr(_kernel, "loops_module", lambda: _plain)

@@ -11,7 +11,7 @@ from skewridge.engine import Job
 from skewridge.judging import Candidate, Judge, Verdict, fold_rows
 from skewridge.penalties import median_bandwidth
 from skewridge.scaling import standard_scaling, unit_responses
-from skewridge.selection import MARGIN, MOST_OCTAVES, SHARES, WIDEST_OCTAVES, Space, center_levels, search
+from skewridge.selection import MARGIN, MOST_OCTAVES, SHARES, WIDEST_OCTAVES, Space, center_levels, given_levels, search
 
 LEVELS = (50, 100, 200)
 FOLDS = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -218,3 +218,11 @@ def test_levels_increase_and_stay_within_bounds(n_rows, most):
     assert levels
     assert list(levels) == sorted(set(levels))
     assert 1 <= levels[0] <= levels[-1] <= min(n_rows, most)
+
+
+def test_centres_beyond_judging_are_spoken_for_by_fewer():
+    assert given_levels(10_000, 1000) == (1000,)
+    levels = given_levels(50_000, 10_000)
+    assert levels[0] == 400
+    assert 400 < levels[-1] < 10_000
+    assert given_levels(10**9, 10_000) == (400,)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .adapting import Chosen, LowRankModel
-from .judging import Judge, Verdict
+from .adapting import Chosen, LowRankModel, Searched
+from .judging import Verdict
 from .slices import FloatArray, IntArray
 
 
@@ -21,7 +21,8 @@ class CenterTuning:
     criterion : "cv", with centres drawn inside the folds; "given" where nothing was to be chosen, "none" where fewer
         than 10 distinct rows or a constant y left nothing to choose by
     scoring : what the criterion aimed at
-    chosen : a dict with kernel, n_centers, adapt, bandwidth, slice_on, penalty and risk; the risk is the held-out
+    chosen : a dict with kernel, n_centers, adapt, bandwidth, slice_on, features ("standard", also where they are taken
+        as they are, or "learned"), penalty and risk; the risk is the held-out
         squared error over the variance of y, averaged over outputs
     penalty : the chosen penalty; where adaptive centres are clearly better than random ones and scoring is "mse", the
         smallest of those (up to two steps) that the folds cannot tell from the best
@@ -52,32 +53,36 @@ class CenterTuning:
 
 def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, units: FloatArray) -> CenterTuning:
     """Return what was tried, in the units of y; ``kept`` are the places of the rows in the data."""
-    picked = {**vars(chosen.candidate), "penalty": chosen.penalty}
+    features = "standard" if chosen.multipliers is None else "learned"
+    picked = {**vars(chosen.candidate), "features": features, "penalty": chosen.penalty}
     told = CenterTuning(
         "none" if chosen.wanted else "given", scoring, picked, chosen.penalty, kept[model.dominant], model.pulls
     )
-    verdict, judge = chosen.verdict, chosen.judge
-    if verdict is None or judge is None:
+    verdict, searched = chosen.verdict, chosen.searched
+    if verdict is None or searched is None:
         return told
-    fit = len(judge.rows) * len(model.rows) * (2.0 * len(model.rows) + 30.0)
+    fit = len(searched.rows) * len(model.rows) * (2.0 * len(model.rows) + 30.0)
     return replace(
         told,
         criterion="cv",
         chosen={**picked, "risk": verdict.risk},
-        tried=[{**vars(c), "penalty": v.penalty, "risk": v.risk} for c, v in judge.verdicts.items()],
+        tried=[
+            {**vars(v.candidate), "features": features, "penalty": v.penalty, "risk": v.risk}
+            for features, v in searched.verdicts
+        ],
         penalties=verdict.penalties,
         values=verdict.curve,
         margins=verdict.margins,
         at_edge=("penalty",) if len(verdict.penalties) > 1 and np.argmin(verdict.curve[::-1]) == 0 else (),
-        n_fits=judge.flops / fit,
-        cost=None if scoring == "mse" else _cost(verdict, judge, units),
+        n_fits=searched.flops / fit,
+        cost=None if scoring == "mse" else _cost(verdict, searched, units),
     )
 
 
-def _cost(verdict: Verdict, judge: Judge, units: FloatArray) -> dict[str, float]:
+def _cost(verdict: Verdict, searched: Searched, units: FloatArray) -> dict[str, float]:
     """What aiming at the scores costs in mean squared error against all that was tried, and the bias it brings."""
     plain = float(verdict.plain.mean(axis=0)[verdict.place])
-    best = min(float(v.plain.mean(axis=0).min()) for v in judge.verdicts.values())
-    scale = float(np.mean(judge.rows.scale * units**2))
+    best = min(float(v.plain.mean(axis=0).min()) for _, v in searched.verdicts)
+    scale = float(np.mean(searched.rows.scale * units**2))
     bias = float(verdict.biases.mean(axis=0)[verdict.place]) * float(np.sqrt(scale))
     return {"mse": plain * scale, "best_mse": best * scale, "ratio": plain / best, "bias": bias}

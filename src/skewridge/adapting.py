@@ -5,7 +5,7 @@ pools (what is sliced, folds) -> candidates judged -> centres drawn from all row
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +13,11 @@ from joblib import effective_n_jobs
 
 from .centers import Pool, make_pool
 from .checks import format_bytes
+from .conjugate import conjugate_solve
 from .engine import AHEAD, Job
-from .judging import Candidate, Judge, Verdict, fold_rows
+from .features import GRADIENT_ROWS, POWERS, Round, can_learn, learn_scales, steepness
+from .features import MOST_ROWS as LEARNING_ROWS
+from .judging import Candidate, FoldedRows, Judge, Verdict, fold_rows
 from .kernels import BANDWIDTH_FREE, make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
@@ -31,10 +34,13 @@ from .outliers import NEGLIGIBLE, dominating, suspects, typical
 from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
 from .pilot import FEWEST_ROWS, cross_fitted, within
 from .planning import machine_memory
-from .selection import FEWEST_CENTERS, Space, center_levels, search
+from .scaling import response_bounds
+from .selection import FEWEST_CENTERS, MARGIN, Space, center_levels, climb, given_levels, search
 from .slices import FloatArray, IntArray
 
-OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
+USUAL_STEPS = 60  # of conjugate gradients
+VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value, its distance apart
+TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
 SEARCH_ROWS = 50_000  # choices are made on so many rows at most
 
 
@@ -51,6 +57,8 @@ class Wish:
     degree: int
     penalty: float | str
     fit_intercept: bool
+    learns: bool = False
+    solver: str = "auto"
 
     @property
     def chooses_bandwidth(self) -> bool:
@@ -62,7 +70,8 @@ class Wish:
         """Whether anything is to be chosen by the criterion."""
         given = self.n_centers is not None and self.adapt is not None and len(self.kernels) == 1
         fixed_bandwidth = not self.chooses_bandwidth or self.kernels[0] in BANDWIDTH_FREE
-        return not (given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto")
+        fixed = given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto"
+        return self.learns or not fixed
 
 
 @dataclass(frozen=True)
@@ -83,14 +92,36 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """What a choice was made on, every verdict with whether its features were "standard" or "learned", and its cost."""
+
+    rows: FoldedRows
+    verdicts: tuple[tuple[str, Verdict], ...]
+    flops: float
+
+
+@dataclass(frozen=True)
 class Chosen:
-    """The candidate to fit, its penalty, whether it was to be chosen, and the verdicts that led to it, if any."""
+    """The candidate to fit, its penalty, whether it was to be chosen, and the verdicts that led to it, if any.
+
+    ``multipliers`` of the features, (d,), are None where none were learned.
+    """
 
     candidate: Candidate
     penalty: float
     wanted: bool
     verdict: Verdict | None = None
-    judge: Judge | None = None
+    searched: Searched | None = None
+    multipliers: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Searching:
+    """A judge, the verdict that its search ended with, and the multipliers of the features that it was made with."""
+
+    judge: Judge
+    verdict: Verdict
+    multipliers: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -103,12 +134,13 @@ class LowRankModel:
     rows : (r,) array, the centres' places among the rows
     beta : (p, r) array
     intercepts : (p,) array
-    factor : (r, r) array, the Cholesky factor of F'F + N penalty
+    factor : (r, r) array, the Cholesky factor of F'F + N penalty, or of the centres' estimate of it
     noise : (p,) array, the estimated standard deviation of the noise
     spread : (p,) array, the standard deviation of the responses
     n_rows : the sum of the weights
     low, high : (p,) arrays, what predictions stay between
     dominant, pulls : rows that dominate the fit, and by how many typical residuals they move it
+    n_steps, precision : of conjugate gradients; None where there were none
     """
 
     basis: Basis
@@ -123,6 +155,8 @@ class LowRankModel:
     high: FloatArray
     dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     pulls: FloatArray = field(default_factory=lambda: np.empty(0))
+    n_steps: int | None = None
+    precision: float = 0.0
 
     @cached_property
     def dual(self) -> FloatArray:
@@ -155,10 +189,10 @@ def make_pools(rows: Rows, wish: Wish, job: Job) -> dict[str, Pool]:
 def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, limit: float | None, job: Job) -> Chosen:
     """Choose what is to be chosen, by cross-validation with centres drawn inside the folds."""
     pool = next(iter(pools.values()))
-    most = most_centers(len(pool), rows, limit, job)
+    most = most_centers(len(pool), rows, wish, limit, job)
     if wish.n_centers is not None and min(wish.n_centers, len(pool)) > most:
         raise MemoryError(
-            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers, rows, job))} and "
+            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers, rows, wish, job))} and "
             f"{'the machine has' if limit is None else 'memory_limit is'} "
             f"{format_bytes(machine_memory() if limit is None else limit)}. What would fit: n_centers={most}."
         )
@@ -167,64 +201,124 @@ def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, limit: float | None, 
     folded = fold_rows(rows.X, rows.Y, rows.scores, pools, SEARCH_ROWS)
     given = None if wish.penalty == "auto" else np.array([_penalty(wish, rows, wish.kernels[0])])
     judge = Judge(folded, wish.degree, given, wish.fit_intercept, job)
-    verdict = search(_space(rows, pools, wish, len(folded), most), judge)
-    return Chosen(verdict.candidate, verdict.penalty, True, verdict, judge)
+    standard = Searching(judge, search(_space(rows, pools, wish, len(folded), most), judge))
+    if not (wish.learns and can_learn(wish.kernels, rows.X.shape[1])):
+        return _chosen(wish, standard)
+    return _chosen(wish, standard, _learned(rows, pools, wish, most, standard))
+
+
+def _learned(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching) -> Searching | None:
+    """The search with learned scales, if there are any."""
+    judge = standard.judge
+    few = judge.on(fold_rows(rows.X, rows.Y, rows.scores, pools, LEARNING_ROWS))
+    best = standard.verdict.candidate
+    rounds = [found for power in POWERS if (found := learn_scales(few, best, power, rows.seed)) is not None]
+    sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds]
+    if not sides:
+        return None
+    side, space = min(sides, key=lambda pair: pair[0].verdict.risk)
+    return replace(side, verdict=search(space, side.judge))
+
+
+def _as_learned(
+    rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching, found: Round
+) -> tuple[Searching, Space]:
+    """The best candidate of the standard features with learned ones, bandwidth apart, and what else may be chosen."""
+    X, multipliers = standard.judge.rows.X, found.multipliers
+    judge = standard.judge.on(replace(standard.judge.rows, X=X * multipliers))
+    space = _space(replace(rows, X=rows.X * multipliers), pools, wish, len(X), most)
+    candidate = replace(standard.verdict.candidate, bandwidth=space.bandwidths[found.candidate.kernel])
+    return Searching(judge, climb(space, judge, judge(candidate)), multipliers), space
+
+
+def _chosen(wish: Wish, standard: Searching, learned: Searching | None = None) -> Chosen:
+    """Learned scales must earn their place as adaptive centres must."""
+    sides = {"standard": standard} if learned is None else {"standard": standard, "learned": learned}
+    tried = [(name, verdict) for name, side in sides.items() for verdict in side.judge.verdicts.values()]
+    searched = Searched(standard.judge.rows, tuple(tried), sum(side.judge.flops for side in sides.values()))
+    best = learned if learned is not None and learned.verdict.beats(standard.verdict, MARGIN) else standard
+    verdict = best.verdict
+    candidate = replace(verdict.candidate, n_centers=wish.n_centers or verdict.candidate.n_centers)
+    return Chosen(candidate, verdict.penalty, True, verdict, searched, best.multipliers)
 
 
 def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, job: Job) -> LowRankModel:
     """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate."""
     candidate = chosen.candidate
     pool = pools[candidate.slice_on]
-    centers = pool.rows[pool.draw(candidate.n_centers, candidate.adapt)]
+    drawn = pool.draw(candidate.n_centers, candidate.adapt)
+    centers = pool.rows[drawn]
     kernel = make_kernel(candidate.kernel, rows.X, candidate.bandwidth, wish.degree)
     basis = make_basis(kernel, rows.X[centers])
-    sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit", chosen.penalty)
-    intercepts = sums.means * wish.fit_intercept
-    ridge = chosen.penalty * sums.n_rows
-    factor = ridge_factor(sums.gram, ridge)
-    beta = ridge_solve(factor, sums.moments(intercepts))
+    n_rows = float(rows.weights.sum())
+    means = np.average(rows.Y, axis=0, weights=rows.weights)
+    intercepts, ridge = means * wish.fit_intercept, chosen.penalty * n_rows
+    if solver_of(wish, len(rows.X), len(basis.kept), rows.X.shape[1]) == "cg":
+        stands_for = pool.stands_for(drawn[basis.kept])
+        solved = conjugate_solve(basis, rows.X, rows.Y - intercepts, rows.weights, ridge, stands_for, job)
+        beta, factor, steps, precision = solved.beta, solved.factor, solved.n_steps, solved.precision
+    else:
+        sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit", chosen.penalty)
+        factor = ridge_factor(sums.gram, ridge)
+        beta, steps, precision = ridge_solve(factor, sums.moments(intercepts)), None, 0.0
     product = kernel.product(basis.centers, basis.dual(beta))
     residual = rows.Y - intercepts - predict_blocks(product, rows.X, job, "residuals")
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
-    noise = np.sqrt(rows.weights @ residual**2 / max(sums.n_rows - freedom, 1.0))
+    noise = np.sqrt(rows.weights @ residual**2 / max(n_rows - freedom, 1.0))
     dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept)
-    spread = np.sqrt(np.maximum(np.diagonal(sums.inner)[:-1] / sums.n_rows - sums.means**2, 0.0))
-    low, high = _allowed(rows.Y)
+    spread = np.sqrt(np.average((rows.Y - means) ** 2, axis=0, weights=rows.weights))
     return LowRankModel(
-        *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, sums.n_rows, low, high),
-        *(dominant, pulls),
+        *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, n_rows, *response_bounds(rows.Y)),
+        *(dominant, pulls, steps, precision),
     )
 
 
-def _allowed(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What predictions stay between: where there are no rows, a wide kernel may go anywhere."""
-    low, high = Y.min(axis=0), Y.max(axis=0)
-    return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
+def solver_of(wish: Wish, n_rows: int, n_centers: int, n_features: int) -> str:
+    """The solver that was given, or the one that is expected to be faster."""
+    if wish.solver != "auto":
+        return wish.solver
+    direct = n_rows * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * n_features)
+    cg = USUAL_STEPS * n_rows * n_centers * (VALUE_WORK + 2 * n_features) + 2.0 * n_centers**3
+    return "cg" if cg < direct else "direct"
 
 
-def n_bytes(n_centers: int, rows: Rows, job: Job) -> float:
+def feature_importances(rows: Rows, pools: dict[str, Pool], model: LowRankModel, chosen: Chosen) -> FloatArray:
+    """Mean squared derivatives of the fit along the features before learned multipliers, over their sum, (d,)."""
+    some = next(iter(pools.values())).first(GRADIENT_ROWS)
+    dual = model.dual / np.where(model.spread > 0, model.spread, 1.0)[:, None]
+    w = steepness(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
+    w = w if chosen.multipliers is None else w * chosen.multipliers**2
+    return w / (w.sum() or 1.0)
+
+
+def n_bytes(n_centers: int, rows: Rows, wish: Wish, job: Job) -> float:
     """What choosing and fitting with so many centres holds at once."""
-    r, workers = 1.25 * n_centers, effective_n_jobs(job.n_jobs)
-    squares = (9 + AHEAD * workers) * r**2 + workers * 2 * BLOCK_ROWS * r
-    return 8.0 * (squares + 3 * rows.X.size + 8 * len(rows.X))
+    workers, (n, d) = effective_n_jobs(job.n_jobs), rows.X.shape
+    judged = 1.25 * max(given_levels(min(n, SEARCH_ROWS), n_centers)) if wish.chooses else 0.0
+    squares = (9 + AHEAD * workers) * judged**2 + workers * 2 * BLOCK_ROWS * judged
+    if solver_of(wish, n, n_centers, d) == "cg":
+        fit = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD) * n_centers
+    else:
+        fit = (7 + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
+    return 8.0 * (max(squares, fit) + 3 * rows.X.size + 8 * n)
 
 
-def most_centers(n_distinct: int, rows: Rows, limit: float | None, job: Job) -> int:
+def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None, job: Job) -> int:
     """The most centres that the memory holds, by bisection."""
     allowed, low, high = machine_memory() if limit is None else limit, 0, n_distinct
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if n_bytes(middle, rows, job) <= allowed else (low, middle - 1)
+        low, high = (middle, high) if n_bytes(middle, rows, wish, job) <= allowed else (low, middle - 1)
     if low == 0:
         raise MemoryError(
-            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, job))} at least and "
+            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, job))} at least and "
             f"{format_bytes(allowed)} are allowed. Raise memory_limit or pass fewer rows."
         )
     return low
 
 
 def _space(rows: Rows, pools: dict[str, Pool], wish: Wish, n_searched: int, most: int) -> Space:
-    levels = center_levels(n_searched, most) if wish.n_centers is None else (wish.n_centers,)
+    levels = center_levels(n_searched, most) if wish.n_centers is None else given_levels(n_searched, wish.n_centers)
     bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name) for name in wish.kernels}
     return Space(
         levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools), rows.scores is None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .account import tell
-from .adapting import Rows, Wish, choose, fit_model, make_pools
+from .adapting import Rows, Wish, choose, feature_importances, fit_model, make_pools
 from .checks import check_choice, check_integer, check_real, check_weights, warn_user
+from .conjugate import LEAST_PRECISION
 from .engine import one_blas_thread
-from .kernels import check_kernel_name
+from .features import can_learn
+from .kernels import BANDWIDTH_FREE, check_kernel_name
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
@@ -46,11 +50,15 @@ class AdaptiveKernelRidge(KernelEstimator):
         lambda; "auto" chooses it with the rest.
     scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
         What choices aim at; a callable takes y and returns how much every row's squared error counts.
-    scale_features : {"auto", "standard"} or None, default="auto"
-        "standard": mean 0 and standard deviation 1, constant features ignored; None: features as they are. "auto" is
-        "standard".
-    solver : {"auto", "direct"}, default="auto"
-        "direct": normal equations of whitened features. "auto" is "direct".
+    scale_features : {"auto", "learn", "standard"} or None, default="auto"
+        "standard": mean 0 and standard deviation 1, constant features ignored; None: features as they are. "learn":
+        standardised features are then multiplied by the root mean square of the fit's slope along them, in up to five
+        rounds, kept only where they predict better; not for polynomial and sobolev. "auto": "learn" where the
+        bandwidth is "auto" as well and the kernel has one, else "standard".
+    solver : {"auto", "direct", "cg"}, default="auto"
+        "direct": normal equations of whitened features, N m^2. "cg": preconditioned conjugate gradients to nine digits,
+        N m a step, for thousands of centres; leverages and standard deviations are then estimates by the centres.
+        "auto": the one that should be faster.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     memory_limit : int or str, optional
@@ -71,8 +79,11 @@ class AdaptiveKernelRidge(KernelEstimator):
     intercept_ : float or (p,) array
     n_centers_, adapt_, slice_on_, kernel_, bandwidth_, penalty_ : what was chosen or given
     feature_scale_ : (d,) array, what features are multiplied by
+    feature_importances_ : (d,) array, mean squared slopes of the fit along the standardised features (along the
+        features as they are with ``scale_features=None``), over their sum
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
+    solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -147,12 +158,17 @@ class AdaptiveKernelRidge(KernelEstimator):
         with one_blas_thread():
             pools = make_pools(rows, wish, job)
             chosen = choose(rows, pools, wish, self._limit, job)
+            if chosen.multipliers is not None:
+                scaling = scaling.times(chosen.multipliers)
+                rows = replace(rows, X=scaling(X))
             model = fit_model(rows, pools, chosen, wish, job)
+            importances = feature_importances(rows, pools, model, chosen)
 
         self._take_over(checked)
         self._single = y.ndim == 1
         self.tuning_ = tell(chosen, model, kept, scoring_name(self.scoring), units)
         self._remember(X, kept, scaling, model, chosen, means, units)
+        self.feature_importances_ = importances
         self._warn()
         return self
 
@@ -197,7 +213,17 @@ class AdaptiveKernelRidge(KernelEstimator):
             self.degree,
             self.penalty,
             bool(self.fit_intercept),
+            self._learns,
+            self.solver,
         )
+
+    @property
+    def _learns(self):
+        """Whether feature scales are learned: "auto" does where the bandwidth is searched as well."""
+        if self.scale_features == "auto" and isinstance(self.bandwidth, str):
+            names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+            return self.bandwidth == "auto" and can_learn(tuple(check_kernel_name(name) for name in names), 2)
+        return self.scale_features == "learn"
 
     def _check_parameters(self):
         if self.n_centers != "auto":
@@ -215,10 +241,19 @@ class AdaptiveKernelRidge(KernelEstimator):
         else:
             check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
         if self.scale_features is not None:
-            check_choice("scale_features", self.scale_features, ["auto", "standard"], later=["learn"])
-        check_choice("solver", self.solver, ["auto", "direct"], later=["cg"])
+            check_choice("scale_features", self.scale_features, ["auto", "standard", "learn"])
+        self._check_learning()
+        check_choice("solver", self.solver, ["auto", "direct", "cg"])
         self._check_scoring()
         self._check_running()
+
+    def _check_learning(self):
+        if self.scale_features == "learn" and not can_learn(self._wish.kernels, 2):
+            refused = ", ".join(sorted(set(self._wish.kernels) & set(BANDWIDTH_FREE)))
+            raise ValueError(
+                f"scale_features='learn' follows the fit's gradient relative to a bandwidth, which {refused} has not. "
+                "Take another kernel, or scale_features='standard'."
+            )
 
     def _check_scoring(self):
         if not callable(self.scoring):
@@ -246,6 +281,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         self.n_centers_, self.adapt_, self.slice_on_ = len(model.rows), candidate.adapt, candidate.slice_on
         self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, chosen.penalty
         self.feature_scale_ = scaling.scale
+        self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
 
     def _shaped(self, values):
         """Drop the last axis of a single output; a number for a single number."""
@@ -259,6 +295,11 @@ class AdaptiveKernelRidge(KernelEstimator):
             warn_user(
                 f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
                 "y. See tuning_; pass a penalty to go beyond."
+            )
+        if self._model.precision > LEAST_PRECISION:
+            warn_user(
+                f"Conjugate gradients ended after {self.n_iter_} steps with {self._model.precision:.1e} of the first "
+                "error left. Raise the penalty, narrow the bandwidth, or take solver='direct'."
             )
         if len(tuning.dominant):
             rows = ", ".join(str(row) for row in tuning.dominant)

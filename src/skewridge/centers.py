@@ -72,6 +72,13 @@ class Pool:
         left[drawn] = False
         return np.sort(np.concatenate([drawn, np.flatnonzero(left)[: max(0, n_centers - len(drawn))]]))
 
+    def stands_for(self, drawn: IntArray) -> FloatArray:
+        """How many rows each of some centres stands for: a slice's rows are shared by its centres, (m,)."""
+        labels = self.labels[:, 0]
+        mass, many = np.bincount(labels, self.weights), np.bincount(labels[drawn], minlength=labels.max() + 1)
+        shares = (mass / np.maximum(many, 1))[labels[drawn]]
+        return shares * (self.weights.sum() / shares.sum())
+
 
 def make_pool(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> Pool:
     """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""

@@ -74,7 +74,7 @@ class Verdict:
     @property
     def margins(self) -> FloatArray:
         """The standard error of the risk between folds, (P,)."""
-        return _standard_error(self.errors)
+        return standard_error(self.errors)
 
     @property
     def penalty(self) -> float:
@@ -84,7 +84,7 @@ class Verdict:
     def beats(self, other: Verdict, margin: float) -> bool:
         """Whether the risk is lower than another's by so many standard errors of the folds' differences."""
         gains = other.errors[:, other.place] - self.errors[:, self.place]
-        return bool(gains.mean() > max(margin * _standard_error(gains), LEAST_GAIN * other.risk))
+        return bool(gains.mean() > max(margin * standard_error(gains), LEAST_GAIN * other.risk))
 
     def ease(self, margin: float, share: float, most: int) -> Verdict:
         """Lower the penalty by up to ``most`` steps while the folds cannot tell.
@@ -95,14 +95,14 @@ class Verdict:
         while eased.eased - self.eased < most and eased.place > 0:
             there = replace(eased, eased=eased.eased + 1)
             losses = there.errors[:, there.place] - self.errors[:, self.place]
-            allowed = min(margin * _standard_error(losses), share * self.risk)
+            allowed = min(margin * standard_error(losses), share * self.risk)
             if not losses.mean() <= allowed:
                 break
             eased = there
         return eased
 
 
-def _standard_error(values: FloatArray) -> Any:
+def standard_error(values: FloatArray) -> Any:
     """Of the mean over folds, the first axis."""
     return values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
@@ -165,6 +165,10 @@ class Judge:
         self.rows, self.degree, self.given, self.fit_intercept, self.job = rows, degree, penalties, fit_intercept, job
         self.verdicts: dict[Candidate, Verdict] = {}
         self.flops = 0.0
+
+    def on(self, rows: FoldedRows) -> Judge:
+        """A judge of the same kind on other rows, with no verdicts yet."""
+        return Judge(rows, self.degree, self.given, self.fit_intercept, self.job)
 
     def __call__(self, candidate: Candidate) -> Verdict:
         """Return the candidate's verdict."""

@@ -90,16 +90,32 @@ def pivoted_cholesky(a: FloatArray, tolerance: float) -> tuple[npt.NDArray[np.in
     """Return rows that span a positive semidefinite matrix and the factor L of a[rows][:, rows] = L L'.
 
     Rows are taken by what the earlier ones leave unexplained of their diagonal, until that is below the tolerance
-    times the largest diagonal; at least one row is taken.
+    times the largest diagonal; at least one row is taken. Only the lower triangle is read, and overwritten.
     """
-    from scipy.linalg.lapack import dpstrf
-
-    n, largest = _order(a), float(a.diagonal().max())
-    factor, pivots, rank, _ = dpstrf(a.T, tol=tolerance * largest, lower=1)
-    if n == 0 or not (np.isfinite(largest) and largest > 0):
+    n, largest = _order(a), float(a.diagonal().max(initial=-np.inf))
+    if not (np.isfinite(largest) and largest > 0):
         raise NotPositiveDefinite(f"the largest diagonal of {n} is {largest:g}")
-    rank = max(1, int(rank))
-    return pivots[:rank].astype(np.int64) - 1, np.ascontiguousarray(np.tril(factor[:rank, :rank]))
+    pivots, rank, info, work = np.empty(n, dtype=np.intc), ctypes.c_int(), ctypes.c_int(), np.empty(2 * n)
+    _routine("dpstrf", 9)(
+        *(b"U", _int(n), _data(a), _int(n), ctypes.c_void_p(pivots.ctypes.data), ctypes.byref(rank)),
+        *(ctypes.byref(ctypes.c_double(tolerance * largest)), _data(work), ctypes.byref(info)),
+    )
+    kept = max(1, rank.value)
+    return pivots[:kept].astype(np.int64) - 1, lower_triangle(np.ascontiguousarray(a[:kept, :kept]))
+
+
+def lower_triangle(a: FloatArray) -> FloatArray:
+    """Set what is above the diagonal to 0, in place."""
+    for i, row in enumerate(a):
+        row[i + 1 :] = 0.0
+    return a
+
+
+def lower_square(factor: FloatArray) -> FloatArray:
+    """Overwrite a lower triangular L with the lower triangle of L'L."""
+    n, info = _order(factor), ctypes.c_int()
+    _routine("dlauum", 5)(b"U", _int(n), _data(factor), _int(n), ctypes.byref(info))
+    return factor
 
 
 @dataclass(frozen=True)

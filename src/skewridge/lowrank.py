@@ -16,11 +16,13 @@ import numpy as np
 from .engine import Job, run
 from .kernels import Kernel, Product
 from .lapack import (
+    NotPositiveDefinite,
     cholesky,
     cholesky_solve,
     congruence,
     inverse_diagonal,
     lower_solve,
+    lower_triangle,
     pivoted_cholesky,
     tridiagonalise,
 )
@@ -29,6 +31,7 @@ from .slices import FloatArray, IntArray
 
 BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
 LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
+MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
 TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
 
 
@@ -75,8 +78,26 @@ class Basis:
 
 def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
     """Return the basis of some centres; rank-revealing, so repeated or nearly dependent centres do no harm."""
-    kept, factor = pivoted_cholesky(kernel.gram(centers), TOLERANCE)
+    if len(centers) > MANY:
+        factor = _independent(kernel, centers)
+        if factor is not None:
+            return Basis(kernel, centers, np.arange(len(centers)), factor)
+    kept, factor = pivoted_cholesky(_gram_lower(kernel, centers), TOLERANCE)
     return Basis(kernel, centers[kept], kept, factor)
+
+
+def _independent(kernel: Kernel, centers: FloatArray) -> FloatArray | None:
+    """The factor of the centres' gram without pivots, or None where some are explained by the others."""
+    try:
+        factor = cholesky(_gram_lower(kernel, centers))
+    except NotPositiveDefinite:
+        return None
+    least = TOLERANCE * float(kernel.diagonal(centers).max())
+    return lower_triangle(factor) if float(factor.diagonal().min()) ** 2 > least else None
+
+
+def _gram_lower(kernel: Kernel, centers: FloatArray) -> FloatArray:
+    return kernel.gram_lower(centers, np.empty((len(centers), len(centers))))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .slices import TINIEST, FloatArray
 
+OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
 
 
@@ -22,6 +23,10 @@ class Scaling:
         """Return the scaled features."""
         return np.ascontiguousarray((X - self.shift) * self.scale)
 
+    def times(self, multipliers: FloatArray) -> Scaling:
+        """The same with scaled features multiplied by something."""
+        return Scaling(self.shift, self.scale * multipliers)
+
 
 def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return responses of mean 0 (where they are centred) and magnitude about 1, the means, and the units.
@@ -33,6 +38,12 @@ def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[Fl
     size = np.maximum(np.abs(Y - means).max(axis=0), TINIEST)
     units = 2.0 ** np.floor(np.log2(size))
     return (Y - means) / units, means, units
+
+
+def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What predictions stay between, (p,) and (p,): where there are no rows, a wide kernel may go anywhere."""
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
 
 
 def no_scaling(n_features: int) -> Scaling:

@@ -18,6 +18,8 @@ from .judging import Candidate, Judge, Verdict, judging_work
 SHARES = (0.5, 0.8)  # adaptive shares tried by "auto", besides 0
 FEWEST_CENTERS = 50
 MOST_WORK = 2e11  # operations of one judgement of "auto"
+MOST_GIVEN_WORK = 1e12  # of centres that were given; more are chosen for by fewer
+FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
 SMALL = 100  # up to so many centres everything is searched, and one level without improvement does not end the growth
 GROWING_MARGIN = 0.0  # standard errors by which twice the centres must beat as many as before
 MARGIN = 0.5  # standard errors by which adaptive centres must beat random ones
@@ -55,7 +57,7 @@ def search(space: Space, judge: Judge) -> Verdict:
     equal = judge(replace(best.candidate, adapt=0.0))
     if best.beats(equal, CLEAR_MARGIN):
         return best.ease(EASING_MARGIN, EASING_SHARE, EASED_STEPS) if space.eases else best
-    equal = _climb(space, judge, equal)
+    equal = climb(space, judge, equal)
     random = _least(_grow(space, judge, name, space.slice_on[0], (0.0,)) for name in space.kernels)
     return best if best.beats(equal, MARGIN) and best.risk < random.risk else random
 
@@ -71,7 +73,7 @@ def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[
         if best is None or m <= SMALL:
             bandwidth = space.bandwidths[kernel] if best is None else best.candidate.bandwidth
             here = _least(judge(Candidate(kernel, m, a, bandwidth, slice_on)) for a in shares)
-            here = _climb(space, judge, here)
+            here = climb(space, judge, here)
         else:
             here = judge(replace(best.candidate, n_centers=m))
         if best is None or here.beats(best, GROWING_MARGIN):
@@ -82,10 +84,10 @@ def _grow(space: Space, judge: Judge, kernel: str, slice_on: str, shares: tuple[
             failures = 1
     assert best is not None, "there is at least one level"
     best = _least(judge(replace(best.candidate, adapt=a)) for a in shares)
-    return _climb(space, judge, best)
+    return climb(space, judge, best)
 
 
-def _climb(space: Space, judge: Judge, best: Verdict) -> Verdict:
+def climb(space: Space, judge: Judge, best: Verdict) -> Verdict:
     """Halve the bandwidth while that lowers the risk for certain, else double it while that does."""
     first = space.bandwidths[best.candidate.kernel]
     if first is None or not space.search_bandwidth:
@@ -105,6 +107,14 @@ def _climb(space: Space, judge: Judge, best: Verdict) -> Verdict:
 
 def _least(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=lambda verdict: verdict.risk)
+
+
+def given_levels(n_rows: int, given: int) -> tuple[int, ...]:
+    """The number of centres that was given, or fewer that can be judged instead of it."""
+    if judging_work(n_rows, 1.25 * given) <= MOST_GIVEN_WORK:
+        return (given,)
+    doubled = [FEWEST_SPOKEN_FOR * 2**i for i in range(20) if FEWEST_SPOKEN_FOR * 2**i < given]
+    return tuple(m for m in doubled if m == FEWEST_SPOKEN_FOR or judging_work(n_rows, 1.25 * m) <= MOST_GIVEN_WORK)
 
 
 def center_levels(n_rows: int, most: int) -> tuple[int, ...]:

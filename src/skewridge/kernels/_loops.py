@@ -19,6 +19,7 @@ GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7
 TILE_ROWS = 64
 TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
 TRANSPOSE_TILE = 32
+PULL_ROWS = 16  # rows of kernel values that are held at a time, m of them each
 
 _SQRT3 = np.sqrt(3.0)
 _SQRT5 = np.sqrt(5.0)
@@ -321,6 +322,47 @@ def matvec(code, degree, left, right, coef, out):
             for i in range(top, min(top + TILE_ROWS, n)):
                 _kernel_row(code, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, start, stop, out[i])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _add_pull(row, coef, weight, target, out):
+    """Add weight * (target - row @ coef') * row to out, (p, m)."""
+    m = row.size
+    for q in range(coef.shape[0]):
+        left = weight * (target[q] - _dot(row, coef[q], m))
+        for j in range(m):
+            out[q, j] += left * row[j]
+
+
+@njit(nogil=True, cache=True)
+def pull(code, degree, left, right, coef, weights, targets, out):
+    """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
+    n, m = left.shape[0], right.shape[1]
+    values = np.empty((PULL_ROWS, m), dtype=left.dtype)
+    for top in range(0, n, PULL_ROWS):
+        n_rows = min(PULL_ROWS, n - top)
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            for i in range(n_rows):
+                _kernel_row(code, degree, left[top + i], right, start, stop, values[i, start:stop])
+        for i in range(n_rows):
+            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
+
+
+@njit(nogil=True, cache=True)
+def pull_blas(code, degree, left, rows, coef, norms, weights, targets, out):
+    """The same with inner products by BLAS, see matvec_blas."""
+    n, m = left.shape[0], rows.shape[0]
+    block, tile = _tile_of(left)
+    values = np.empty((TILE_ROWS, m), dtype=left.dtype)
+    for top in range(0, n, TILE_ROWS):
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            values[:, start:stop] = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+        for i in range(n_rows):
+            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})

@@ -116,6 +116,37 @@ def matvec(code: int, degree: int, left: FloatArray, right: FloatArray, coef: Fl
         out[rows] = _profile(code, degree, _similarity(code, left[rows], right)) @ coef.T
 
 
+def pull(
+    code: int,
+    degree: int,
+    left: FloatArray,
+    right: FloatArray,
+    coef: FloatArray,
+    weights: FloatArray,
+    targets: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
+    for rows in _tiles(len(left)):
+        values = _profile(code, degree, _similarity(code, left[rows], right))
+        out += (weights[rows, None] * (targets[rows] - values @ coef.T)).T @ values
+
+
+def pull_blas(
+    code: int,
+    degree: int,
+    left: FloatArray,
+    rows: FloatArray,
+    coef: FloatArray,
+    norms: FloatArray,
+    weights: FloatArray,
+    targets: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The same with the right points as rows."""
+    pull(code, degree, left, rows.T, coef, weights, targets, out)
+
+
 def matvec_near(
     code: int,
     degree: int,

@@ -66,11 +66,7 @@ class Product:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """The product at rows X."""
-        out = np.empty((len(X), len(self.coef)))
-        left = self.kernel.prepare(X.astype(np.float64, copy=False))
-        check_widths(left.shape[1], self.points.shape[0 if self.norms is None else 1])
-        left = left if isinstance(self.center, float) else left - self.center
-        left = left.astype(self.points.dtype, copy=False)
+        out, left = np.empty((len(X), len(self.coef))), self._left(X)
         loops, code = self.kernel.loops()
         if self.norms is not None:
             loops.matvec_blas(code, self.kernel.degree, left, self.points, self.coef, self.norms, out)
@@ -82,6 +78,30 @@ class Product:
         else:
             loops.matvec(code, self.kernel.degree, left, self.points, self.coef, out)
         return out
+
+    def pull(self, X: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
+        """k(Z, X) w (targets - k(X, Z) @ coef'), (p, m): where weighted squared errors would have coef go, halved.
+
+        Targets are (n, p). Every kernel value is computed once, and a few rows of them are held; none is skipped.
+        """
+        if self.boxes is not None:
+            raise ValueError("a product that skips has no pull; make it with tolerance 0")
+        out, left = np.zeros(self.coef.shape), self._left(X)
+        loops, code = self.kernel.loops()
+        if self.norms is not None:
+            loops.pull_blas(
+                *(code, self.kernel.degree, left, self.points, self.coef, self.norms, weights, targets, out)
+            )
+        else:
+            loops.pull(code, self.kernel.degree, left, self.points, self.coef, weights, targets, out)
+        return out
+
+    def _left(self, X: FloatArray) -> FloatArray:
+        """Rows as the loops take them, on the left."""
+        left = self.kernel.prepare(X.astype(np.float64, copy=False))
+        check_widths(left.shape[1], self.points.shape[0 if self.norms is None else 1])
+        left = left if isinstance(self.center, float) else left - self.center
+        return left.astype(self.points.dtype, copy=False)
 
     def in_single(self, scales: FloatArray) -> Product:
         """The same in float32 if every output then errs by at most 1e-4 of its scale; not if coefficients cancel."""

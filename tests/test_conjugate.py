@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from skewridge import AdaptiveKernelRidge
+from skewridge.conjugate import MOST_STEPS, conjugate_solve, preconditioner
+from skewridge.datasets import make_peaks
+from skewridge.engine import Job
+from skewridge.kernels import KERNELS, make_kernel
+from skewridge.lowrank import make_basis, ridge_factor, ridge_solve, sum_features
+
+from .test_lowrank import rows_of
+
+JOB = Job()
+
+
+def both(name, X, Y, w, centers, penalty, **settings):
+    """The direct solution and that of conjugate gradients, as functions at X, and the latter's account."""
+    kernel = make_kernel(name, X, 0.7, 2)
+    basis = make_basis(kernel, centers)
+    ridge = penalty * w.sum()
+    sums = sum_features(basis, X, Y, w, JOB)
+    direct = ridge_solve(ridge_factor(sums.gram, ridge), sums.moments(np.zeros(Y.shape[1])))
+    stands_for = np.full(len(basis.kept), w.sum() / len(basis.kept))
+    found = conjugate_solve(basis, X, Y, w, ridge, stands_for, JOB, **settings)
+    return *(basis.features(X) @ beta.T for beta in (direct, found.beta)), found
+
+
+@pytest.mark.parametrize("name", ["matern12", "matern32", "gaussian", "laplacian", "polynomial", "sobolev"])
+@pytest.mark.parametrize("penalty", [1e-6, 1e-2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_conjugate_gradients_solve_the_normal_equations(name, penalty, weighted):
+    X, Y, w = rows_of(300, outputs=2, weighted=weighted)
+    direct, found, account = both(name, X, Y, w, X[:40], penalty)
+    np.testing.assert_allclose(found, direct, atol=1e-7 * Y.std(), rtol=0)
+    assert account.precision <= 1e-9
+    assert account.n_steps < MOST_STEPS
+
+
+def test_many_features_go_through_blas_to_the_same_solution():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 20))
+    Y = np.sin(3 * X[:, :2])
+    direct, found, _ = both("matern32", X, Y, np.ones(200), X[:50], 1e-4)
+    np.testing.assert_allclose(found, direct, atol=1e-8, rtol=0)
+
+
+def test_outputs_that_are_solved_at_once_do_not_disturb_each_other():
+    X, Y, w = rows_of(200, outputs=3)
+    Y[:, 1] = 0.0
+    _, found, _ = both("matern32", X, Y, w, X[:30], 1e-4)
+    assert not found[:, 1].any()
+    _, alone, _ = both("matern32", X, Y[:, :1], w, X[:30], 1e-4)
+    np.testing.assert_allclose(found[:, :1], alone, atol=1e-7, rtol=0)
+
+
+def test_the_preconditioner_is_exact_when_all_rows_are_centres():
+    X, Y, w = rows_of(60)
+    _, _, account = both("matern12", X, Y, w, X, 1e-3)
+    assert account.n_steps <= 3
+
+
+def test_the_preconditioner_is_the_factor_of_what_the_centres_estimate():
+    X, _, _ = rows_of(30)
+    basis = make_basis(make_kernel("matern32", X, 0.7), X)
+    stands_for = np.linspace(1, 3, len(basis.kept))
+    factor = np.tril(preconditioner(basis, 0.5, stands_for))
+    expected = basis.factor.T @ (stands_for[:, None] * basis.factor) + 0.5 * np.eye(len(factor))
+    np.testing.assert_allclose(factor @ factor.T, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("adapt", [0.0, 0.8])
+def test_the_estimator_solves_alike_either_way(adapt):
+    X, y = make_peaks(1500, 2, weights=(1, 1), random_state=0)
+    settings = {"n_centers": 150, "adapt": adapt, "bandwidth": 0.5, "penalty": 1e-6, "random_state": 0}
+    direct = AdaptiveKernelRidge(solver="direct", **settings).fit(X, y)
+    found = AdaptiveKernelRidge(solver="cg", **settings).fit(X, y)
+    np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-6 * y.std(), rtol=0)
+    assert (direct.solver_, direct.n_iter_) == ("direct", None)
+    assert found.solver_ == "cg"
+    assert found.n_iter_ > 0
+    assert found.noise_ == pytest.approx(direct.noise_, rel=0.05)
+    ratio = np.median(found.predict(X, return_std=True)[1] / direct.predict(X, return_std=True)[1])
+    assert 0.5 < ratio < 2.0  # the centres' estimate
+
+
+def test_the_same_bits_for_any_number_of_threads():
+    X, y = make_peaks(5000, 2, weights=(1, 1), random_state=0)
+    settings = {"n_centers": 60, "adapt": 0.5, "bandwidth": 0.5, "penalty": 1e-6, "solver": "cg", "random_state": 0}
+    one, two = (AdaptiveKernelRidge(n_jobs=n, **settings).fit(X, y).predict(X) for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_steps_that_run_out_are_told(monkeypatch):
+    monkeypatch.setattr("skewridge.conjugate.MOST_STEPS", 2)
+    X, y = make_peaks(500, 2, random_state=0)
+    model = AdaptiveKernelRidge(100, 0.5, bandwidth=0.3, penalty=1e-8, solver="cg", random_state=0)
+    with pytest.warns(UserWarning, match="Conjugate gradients ended after 2 steps"):
+        model.fit(X, y)
+
+
+def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
+    from skewridge.adapting import Wish, solver_of
+
+    wish = Wish(1, 0.0, "auto", "response", ("matern32",), 1.0, 3, 1.0, True)
+    assert solver_of(wish, 100_000, 1000, 8) == "direct"
+    assert solver_of(wish, 200_000, 10_000, 8) == "cg"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("features", [2, 18])
+def test_a_pull_is_its_closed_form(name, features):
+    rng = np.random.default_rng(0)
+    X, Z = rng.random((90, features)), rng.random((30, features))
+    coef, w, targets = rng.normal(size=(2, 30)), rng.random(90), rng.normal(size=(90, 2))
+    kernel = make_kernel(name, X, 0.9, 2)
+    K = kernel.cross(X, Z)
+    expected = (w[:, None] * (targets - K @ coef.T)).T @ K
+    np.testing.assert_allclose(kernel.product(Z, coef, 0.0).pull(X, w, targets), expected, rtol=1e-11, atol=1e-10)
+
+
+def test_a_product_that_skips_has_no_pull():
+    X = np.random.default_rng(0).random((5000, 2))
+    product = make_kernel("gaussian", X, 0.01).product(X, np.ones((1, 5000)))
+    with pytest.raises(ValueError, match="has no pull; make it with tolerance 0"):
+        product.pull(X[:5], np.ones(5), np.ones((5, 1)))
