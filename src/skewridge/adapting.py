@@ -214,9 +214,12 @@ def _learned(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard
     best = standard.verdict.candidate
     rounds = [found for power in POWERS if (found := learn_scales(few, best, power, rows.seed)) is not None]
     sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds]
-    if not sides:
+    judge.flops += sum(side.judge.flops for side, _ in sides)
+    better = [(side, space) for side, space in sides if side.verdict.beats(standard.verdict, MARGIN)]
+    if not better:
         return None
-    side, space = min(sides, key=lambda pair: pair[0].verdict.risk)
+    side, space = min(better, key=lambda pair: pair[0].verdict.risk)
+    judge.flops -= side.judge.flops  # it goes on, and counts its own
     return replace(side, verdict=search(space, side.judge))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .centers import N_FOLDS
-from .judging import Candidate, FoldedRows, Judge, standard_error
+from .judging import Candidate, FoldedRows, Judge, judging_work, standard_error
 from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .lowrank import Basis, make_basis, predict_blocks, ridge_path, sum_features
 from .penalties import median_bandwidth
@@ -130,6 +130,7 @@ def _fitted(judge: Judge, candidate: Candidate, multipliers: FloatArray) -> Roun
         here = replace(candidate, bandwidth=float(candidate.bandwidth or 1.0) * factor)
         kernel = make_kernel(here.kernel, X, here.bandwidth, judge.degree)
         basis = make_basis(kernel, X[drawn])
+        judge.flops += judging_work(len(X), len(basis.kept))
         sums = sum_features(basis, X[fitted], rows.Y[fitted], rows.weights[fitted], judge.job, "scales")
         held = sum_features(basis, X[asked], rows.Y[asked], counted[asked], judge.job, "scales")
         intercepts = sums.means * judge.fit_intercept
