@@ -4,10 +4,10 @@
                                         [--keep splits.jsonl]
 
 80% of the rows (at most --rows) are fitted, at most 10,000 others tested, on standardised features (see
-learned_scales.py for learned ones); the random centres' bandwidth and penalty are tuned as the adaptive ones' are. The rare region is that of the observed response, which favours over-prediction, and,
-in the last column, of the prediction. --keep names a file in which splits stay between runs. Limits: geometric mean of
-the rare ratio 0.97 with its bootstrap interval over sets and splits below 1; mean overall ratio 1.01, and no set above
-1.03.
+learned_scales.py for learned ones); the random centres' bandwidth and penalty are tuned as the adaptive ones' are. The
+rare region is that of the observed response, which favours over-prediction, and, in the last column, of the prediction.
+--keep names a file in which splits stay between runs. Limits: geometric mean of the rare ratio 0.97 with its bootstrap
+interval over sets and splits below 1; mean overall ratio 1.01, and no set above 1.03.
 """
 
 import argparse

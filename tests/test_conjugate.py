@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge import AdaptiveKernelRidge
+from skewridge.choosing import Wish, solver_of
 from skewridge.conjugate import MOST_STEPS, conjugate_solve, preconditioner
 from skewridge.datasets import make_peaks
 from skewridge.engine import Job
@@ -99,8 +100,6 @@ def test_steps_that_run_out_are_told(monkeypatch):
 
 
 def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
-    from skewridge.adapting import Wish, solver_of
-
     wish = Wish(1, 0.0, "auto", "response", ("matern32",), 1.0, 3, 1.0, True)
     assert solver_of(wish, 100_000, 1000, 8) == "direct"
     assert solver_of(wish, 200_000, 10_000, 8) == "cg"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .adapting import Chosen, LowRankModel, Searched
+from .adapting import LowRankModel
+from .choosing import Chosen, Searched
 from .judging import Verdict
 from .slices import FloatArray, IntArray
 

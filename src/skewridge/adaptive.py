@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from .account import tell
-from .adapting import Rows, Wish, choose, feature_importances, fit_model, make_pools
+from .adapting import feature_importances, fit_model
 from .checks import check_choice, check_integer, check_real, check_weights, warn_user
+from .choosing import Rows, Wish, choose, make_pools
 from .conjugate import LEAST_PRECISION
 from .engine import one_blas_thread
 from .features import can_learn

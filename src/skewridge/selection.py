@@ -18,7 +18,7 @@ from .judging import Candidate, Judge, Verdict, judging_work
 SHARES = (0.5, 0.8)  # adaptive shares tried by "auto", besides 0
 FEWEST_CENTERS = 50
 MOST_WORK = 2e11  # operations of one judgement of "auto"
-MOST_GIVEN_WORK = 1e12  # of centres that were given; more are chosen for by fewer
+MOST_GIVEN_WORK = 4e11  # of centres that were given; more are chosen for by fewer
 FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
 SMALL = 100  # up to so many centres everything is searched, and one level without improvement does not end the growth
 GROWING_MARGIN = 0.0  # standard errors by which twice the centres must beat as many as before

@@ -1,0 +1,244 @@
+"""What is to be chosen before a low-rank model is fitted: centres, bandwidth, penalty, feature scales, solver.
+
+pools (what is sliced, folds) -> candidates judged -> the best, with standard or with learned features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from .centers import Pool, make_pool
+from .checks import format_bytes
+from .engine import AHEAD, Job
+from .features import MOST_ROWS as LEARNING_ROWS
+from .features import POWERS, Round, can_learn, learn_scales
+from .judging import Candidate, FoldedRows, Judge, Verdict, fold_rows
+from .kernels import BANDWIDTH_FREE
+from .lowrank import BLOCK_ROWS
+from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
+from .pilot import FEWEST_ROWS, cross_fitted, within
+from .planning import machine_memory
+from .selection import FEWEST_CENTERS, MARGIN, Space, center_levels, climb, given_levels, search
+from .slices import FloatArray
+
+USUAL_STEPS = 60  # of conjugate gradients
+VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value, its distance apart
+TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
+SEARCH_ROWS = 50_000  # choices are made on so many rows at most
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for; None is to be chosen."""
+
+    n_centers: int | None
+    adapt: float | None
+    slices: object
+    slice_on: str
+    kernels: tuple[str, ...]
+    bandwidth: float | str
+    degree: int
+    penalty: float | str
+    fit_intercept: bool
+    learns: bool = False
+    solver: str = "auto"
+
+    @property
+    def chooses_bandwidth(self) -> bool:
+        """Whether the bandwidth is to be searched."""
+        return self.bandwidth == "auto"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether anything is to be chosen by the criterion."""
+        given = self.n_centers is not None and self.adapt is not None and len(self.kernels) == 1
+        fixed_bandwidth = not self.chooses_bandwidth or self.kernels[0] in BANDWIDTH_FREE
+        fixed = given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto"
+        return self.learns or not fixed
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows to fit.
+
+    Scaled features and responses, (N, d) and (N, p); frequencies; features and responses as observed; how much squared
+    errors count (None: all alike); the seed.
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    weights: FloatArray
+    observed_X: FloatArray
+    observed_Y: FloatArray
+    scores: FloatArray | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a choice was made on, every verdict with whether its features were "standard" or "learned", and its cost."""
+
+    rows: FoldedRows
+    verdicts: tuple[tuple[str, Verdict], ...]
+    flops: float
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The candidate to fit, its penalty, whether it was to be chosen, and the verdicts that led to it, if any.
+
+    ``multipliers`` of the features, (d,), are None where none were learned.
+    """
+
+    candidate: Candidate
+    penalty: float
+    wanted: bool
+    verdict: Verdict | None = None
+    searched: Searched | None = None
+    multipliers: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Searching:
+    """A judge, the verdict that its search ended with, and the multipliers of the features that it was made with."""
+
+    judge: Judge
+    verdict: Verdict
+    multipliers: FloatArray | None = None
+
+
+def make_pools(rows: Rows, wish: Wish, job: Job) -> dict[str, Pool]:
+    """What is sliced -> pool; a pilot estimate is made where it is asked for."""
+    pool = make_pool(rows.observed_X, rows.observed_Y, rows.weights, wish.slices, rows.seed)
+    if wish.slice_on == "response" or wish.adapt == 0:
+        return {"response": pool}
+    estimates = within(wish.slices, cross_fitted(rows.X, rows.observed_Y, pool, rows.seed, job))
+    pilot = pool.sliced(estimates, wish.slices)
+    return {"pilot": pilot} if wish.slice_on == "pilot" else {"response": pool, "pilot": pilot}
+
+
+def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, limit: float | None, job: Job) -> Chosen:
+    """Choose what is to be chosen, by cross-validation with centres drawn inside the folds."""
+    pool = next(iter(pools.values()))
+    most = most_centers(len(pool), rows, wish, limit, job)
+    if wish.n_centers is not None and min(wish.n_centers, len(pool)) > most:
+        raise MemoryError(
+            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers, rows, wish, job))} and "
+            f"{'the machine has' if limit is None else 'memory_limit is'} "
+            f"{format_bytes(machine_memory() if limit is None else limit)}. What would fit: n_centers={most}."
+        )
+    if not wish.chooses or len(pool) < FEWEST_ROWS or not np.ptp(rows.Y, axis=0).any():
+        return _without_choice(rows, pools, wish, most)
+    folded = fold_rows(rows.X, rows.Y, rows.scores, pools, SEARCH_ROWS)
+    given = None if wish.penalty == "auto" else np.array([_penalty(wish, rows, wish.kernels[0])])
+    judge = Judge(folded, wish.degree, given, wish.fit_intercept, job)
+    standard = Searching(judge, search(_space(rows, pools, wish, len(folded), most), judge))
+    if not (wish.learns and can_learn(wish.kernels, rows.X.shape[1])):
+        return _chosen(wish, standard)
+    return _chosen(wish, standard, _learned(rows, pools, wish, most, standard))
+
+
+def _learned(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching) -> Searching | None:
+    """The search with learned scales, if there are any."""
+    judge = standard.judge
+    few = judge.on(fold_rows(rows.X, rows.Y, rows.scores, pools, LEARNING_ROWS))
+    best = standard.verdict.candidate
+    rounds = [found for power in POWERS if (found := learn_scales(few, best, power, rows.seed)) is not None]
+    sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds]
+    judge.flops += sum(side.judge.flops for side, _ in sides)
+    better = [(side, space) for side, space in sides if side.verdict.beats(standard.verdict, MARGIN)]
+    if not better:
+        return None
+    side, space = min(better, key=lambda pair: pair[0].verdict.risk)
+    judge.flops -= side.judge.flops  # it goes on, and counts its own
+    return replace(side, verdict=search(space, side.judge))
+
+
+def _as_learned(
+    rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching, found: Round
+) -> tuple[Searching, Space]:
+    """The best candidate of the standard features with learned ones, bandwidth apart, and what else may be chosen."""
+    X, multipliers = standard.judge.rows.X, found.multipliers
+    judge = standard.judge.on(replace(standard.judge.rows, X=X * multipliers))
+    space = _space(replace(rows, X=rows.X * multipliers), pools, wish, len(X), most)
+    candidate = replace(standard.verdict.candidate, bandwidth=space.bandwidths[found.candidate.kernel])
+    return Searching(judge, climb(space, judge, judge(candidate)), multipliers), space
+
+
+def _chosen(wish: Wish, standard: Searching, learned: Searching | None = None) -> Chosen:
+    """Learned scales must earn their place as adaptive centres must."""
+    sides = {"standard": standard} if learned is None else {"standard": standard, "learned": learned}
+    tried = [(name, verdict) for name, side in sides.items() for verdict in side.judge.verdicts.values()]
+    searched = Searched(standard.judge.rows, tuple(tried), sum(side.judge.flops for side in sides.values()))
+    best = learned if learned is not None and learned.verdict.beats(standard.verdict, MARGIN) else standard
+    verdict = best.verdict
+    candidate = replace(verdict.candidate, n_centers=wish.n_centers or verdict.candidate.n_centers)
+    return Chosen(candidate, verdict.penalty, True, verdict, searched, best.multipliers)
+
+
+def _space(rows: Rows, pools: dict[str, Pool], wish: Wish, n_searched: int, most: int) -> Space:
+    levels = center_levels(n_searched, most) if wish.n_centers is None else given_levels(n_searched, wish.n_centers)
+    bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name) for name in wish.kernels}
+    return Space(
+        levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools), rows.scores is None
+    )
+
+
+def _without_choice(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int) -> Chosen:
+    name = wish.kernels[0]
+    bandwidth = _bandwidth(wish, rows, next(iter(pools.values())), name)
+    m = min(most, FEWEST_CENTERS) if wish.n_centers is None else wish.n_centers
+    candidate = Candidate(name, m, wish.adapt or 0.0, bandwidth, next(iter(pools)))
+    return Chosen(candidate, _penalty(wish, rows, name), wish.chooses)
+
+
+def _bandwidth(wish: Wish, rows: Rows, pool: Pool, kernel: str) -> float | None:
+    if kernel in BANDWIDTH_FREE:
+        return None
+    if not isinstance(wish.bandwidth, str):
+        return wish.bandwidth
+    return median_bandwidth(rows.X[pool.rows[:MEDIAN_ROWS]], kernel, rows.seed)
+
+
+def _penalty(wish: Wish, rows: Rows, kernel: str) -> float:
+    if not isinstance(wish.penalty, str):
+        return wish.penalty
+    return penalty_rule(kernel, float(rows.weights.sum()), rows.X.shape[1])
+
+
+def solver_of(wish: Wish, n_rows: int, n_centers: int, n_features: int) -> str:
+    """The solver that was given, or the one that is expected to be faster."""
+    if wish.solver != "auto":
+        return wish.solver
+    direct = n_rows * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * n_features)
+    cg = USUAL_STEPS * n_rows * n_centers * (VALUE_WORK + 2 * n_features) + 2.0 * n_centers**3
+    return "cg" if cg < direct else "direct"
+
+
+def n_bytes(n_centers: int, rows: Rows, wish: Wish, job: Job) -> float:
+    """What choosing and fitting with so many centres holds at once."""
+    workers, (n, d) = effective_n_jobs(job.n_jobs), rows.X.shape
+    judged = 1.25 * max(given_levels(min(n, SEARCH_ROWS), n_centers)) if wish.chooses else 0.0
+    squares = (9 + AHEAD * workers) * judged**2 + workers * 2 * BLOCK_ROWS * judged
+    if solver_of(wish, n, n_centers, d) == "cg":
+        fit = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD) * n_centers
+    else:
+        fit = (7 + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
+    return 8.0 * (max(squares, fit) + 3 * rows.X.size + 8 * n)
+
+
+def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None, job: Job) -> int:
+    """The most centres that the memory holds, by bisection."""
+    allowed, low, high = machine_memory() if limit is None else limit, 0, n_distinct
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if n_bytes(middle, rows, wish, job) <= allowed else (low, middle - 1)
+    if low == 0:
+        raise MemoryError(
+            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, job))} at least and "
+            f"{format_bytes(allowed)} are allowed. Raise memory_limit or pass fewer rows."
+        )
+    return low
