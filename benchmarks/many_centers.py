@@ -2,7 +2,7 @@
 
     python benchmarks/many_centers.py [--set sgemm_gpu/xy] [--centers 300 1000 3000 10000] [--solver cg]
     python benchmarks/many_centers.py --agreement      conjugate gradients against direct at m = 2,000 on three sets
-    python benchmarks/many_centers.py --large          10,000 centres and 200,000 rows at fixed settings: time and memory
+    python benchmarks/many_centers.py --large          10,000 centres, 200,000 rows, settings given: time, memory
 
 A random tenth of the rows is tested, the others fitted; scales, bandwidth and penalty are chosen on fitted rows alone.
 Limits: on SGEMM an error of 0.004 of the variance within 15 minutes; conjugate gradients equal to direct to 1e-6 of
