@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from skewridge import AdaptiveKernelRidge
-from skewridge.choosing import Wish, solver_of
-from skewridge.conjugate import MOST_STEPS, conjugate_solve, preconditioner
+from skewridge.choosing import Rows, Wish, fit_bytes, solver_of
+from skewridge.conjugate import MOST_STEPS, Normal, conjugate_inverse, conjugate_solve, preconditioner
 from skewridge.datasets import make_peaks
 from skewridge.engine import Job
 from skewridge.kernels import KERNELS, make_kernel
@@ -22,7 +22,8 @@ def both(name, X, Y, w, centers, penalty, **settings):
     sums = sum_features(basis, X, Y, w, JOB)
     direct = ridge_solve(ridge_factor(sums.gram, ridge), sums.moments(np.zeros(Y.shape[1])))
     stands_for = np.full(len(basis.kept), w.sum() / len(basis.kept))
-    found = conjugate_solve(basis, X, Y, w, ridge, stands_for, JOB, **settings)
+    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, stands_for), JOB)
+    found = conjugate_solve(normal, Y, **settings)
     return *(basis.features(X) @ beta.T for beta in (direct, found.beta)), found
 
 
@@ -101,8 +102,14 @@ def test_steps_that_run_out_are_told(monkeypatch):
 
 def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
     wish = Wish(1, 0.0, "auto", "response", ("matern32",), 1.0, 3, 1.0, True)
-    assert solver_of(wish, 100_000, 1000, 8) == "direct"
-    assert solver_of(wish, 200_000, 10_000, 8) == "cg"
+    X = np.zeros((200_000, 8))
+    rows = Rows(X, X[:, :1], X[:, 0], X, X[:, :1], None, 0)
+    assert solver_of(wish, rows, 1000, 1e-6, 1e11) == "direct"
+    assert solver_of(wish, rows, 10_000, 1e-6, 1e11) == "cg"
+    assert solver_of(wish, rows, 3000, 1e-4, 1e11) == "cg"
+    assert solver_of(wish, rows, 3000, 1e-11, 1e11) == "direct"  # many steps
+    assert solver_of(wish, rows, 1000, 1e-6, 5e7) == "cg"  # little memory
+    assert fit_bytes("cg", 10_000, rows, 2) < 4e9 < fit_bytes("direct", 10_000, rows, 2)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -122,3 +129,38 @@ def test_a_product_that_skips_has_no_pull():
     product = make_kernel("gaussian", X, 0.01).product(X, np.ones((1, 5000)))
     with pytest.raises(ValueError, match="has no pull; make it with tolerance 0"):
         product.pull(X[:5], np.ones(5), np.ones((5, 1)))
+
+
+def test_the_inverse_is_that_of_the_normal_equations():
+    X, _, w = rows_of(150, weighted=True)
+    basis = make_basis(make_kernel("matern32", X, 0.7), X[:20])
+    F = basis.features(X)
+    factor = preconditioner(basis, 0.3, np.full(20, w.sum() / 20))
+    normal = Normal(basis, X, w, 0.3, factor, JOB)
+    expected = np.linalg.solve(F.T @ (w[:, None] * F) + 0.3 * np.eye(20), F[:4].T).T
+    np.testing.assert_allclose(conjugate_inverse(normal, F[:4], 1e-9), expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("adapt", [0.0, 0.8])
+def test_the_same_rows_are_named_either_way(adapt):
+    X, y = make_peaks(2000, 2, weights=(1, 1), random_state=0)
+    settings = {"n_centers": 200, "adapt": adapt, "bandwidth": 0.5, "penalty": 1e-6, "random_state": 0}
+    assert not len(AdaptiveKernelRidge(solver="cg", **settings).fit(X, y).tuning_.dominant)
+    y[7] += 1e4
+    with pytest.warns(UserWarning, match="Rows 7"):
+        assert AdaptiveKernelRidge(solver="cg", **settings).fit(X, y).tuning_.dominant[0] == 7
+
+
+def test_the_precision_told_is_true():
+    """Smooth kernels and tiny penalties: what steps carry along is not what is left."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 2))
+    Y = np.sin(4 * X[:, :1])
+    basis = make_basis(make_kernel("matern52", X, 4.0), X[:100])
+    w, ridge = np.ones(600), 600 * 1e-12
+    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, np.full(len(basis.kept), 6.0)), JOB)
+    found = conjugate_solve(normal, Y)
+    left = normal.pulled(found.beta, Y, "") - ridge * found.beta
+    start = normal.pulled(np.zeros_like(found.beta), Y, "")
+    sizes = [np.sqrt(np.sum(v * ridge_solve(normal.factor, v))) for v in (left, start)]
+    assert found.precision == pytest.approx(sizes[0] / sizes[1], rel=1e-6)

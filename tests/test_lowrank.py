@@ -272,3 +272,16 @@ def test_a_congruence_whitens_on_both_sides():
     matrix = matrix + matrix.T
     inverse = np.linalg.inv(factor)
     np.testing.assert_allclose(congruence(factor, matrix.copy()), inverse @ matrix @ inverse.T, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_many_centres_have_the_same_span_without_pivots(repeats, monkeypatch):
+    X, Y, w = rows_of(80)
+    centers = np.vstack([X[:30], X[:repeats]])
+    fits = []
+    for many in (10**6, 10):
+        monkeypatch.setattr("skewridge.lowrank.MANY", many)
+        basis, _, _, beta = fitted(make_kernel("matern32", X, 0.7), centers, X, Y, w, 1e-4)
+        assert len(basis.kept) == 30
+        fits.append(basis.features(X) @ beta.T)
+    np.testing.assert_allclose(*fits, atol=1e-9)

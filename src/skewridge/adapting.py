@@ -9,7 +9,7 @@ import numpy as np
 
 from .centers import Pool
 from .choosing import Chosen, Rows, Wish, solver_of
-from .conjugate import conjugate_solve
+from .conjugate import Normal, conjugate_inverse, conjugate_solve, preconditioner
 from .engine import Job
 from .features import GRADIENT_ROWS, steepness
 from .kernels import make_kernel
@@ -25,8 +25,10 @@ from .lowrank import (
     sum_features,
 )
 from .outliers import NEGLIGIBLE, dominating, suspects, typical
-from .scaling import response_bounds
+from .scaling import response_bounds, variances
 from .slices import FloatArray, IntArray
+
+SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,9 @@ class LowRankModel:
         return np.sqrt(h + 1.0 / self.n_rows)[:, None] * self.noise
 
 
-def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, job: Job) -> LowRankModel:
+def fit_model(
+    rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, limit: float | None, job: Job
+) -> LowRankModel:
     """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate."""
     candidate = chosen.candidate
     pool = pools[candidate.slice_on]
@@ -92,11 +96,13 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     n_rows = float(rows.weights.sum())
     means = np.average(rows.Y, axis=0, weights=rows.weights)
     intercepts, ridge = means * wish.fit_intercept, chosen.penalty * n_rows
-    if solver_of(wish, len(rows.X), len(basis.kept), rows.X.shape[1]) == "cg":
-        stands_for = pool.stands_for(drawn[basis.kept])
-        solved = conjugate_solve(basis, rows.X, rows.Y - intercepts, rows.weights, ridge, stands_for, job)
-        beta, factor, steps, precision = solved.beta, solved.factor, solved.n_steps, solved.precision
+    if solver_of(wish, rows, len(drawn), chosen.penalty, limit) == "cg":
+        factor = preconditioner(basis, ridge, pool.stands_for(drawn[basis.kept]))
+        normal = Normal(basis, rows.X, rows.weights, ridge, factor, job)
+        solved = conjugate_solve(normal, rows.Y - intercepts)
+        beta, steps, precision = solved.beta, solved.n_steps, solved.precision
     else:
+        normal = None
         sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit", chosen.penalty)
         factor = ridge_factor(sums.gram, ridge)
         beta, steps, precision = ridge_solve(factor, sums.moments(intercepts)), None, 0.0
@@ -104,8 +110,8 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
     residual = rows.Y - intercepts - predict_blocks(product, rows.X, job, "residuals")
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
     noise = np.sqrt(rows.weights @ residual**2 / max(n_rows - freedom, 1.0))
-    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept)
-    spread = np.sqrt(np.average((rows.Y - means) ** 2, axis=0, weights=rows.weights))
+    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept, normal)
+    spread = np.sqrt(variances(rows.Y, rows.weights))
     return LowRankModel(
         *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, n_rows, *response_bounds(rows.Y)),
         *(dominant, pulls, steps, precision),
@@ -115,24 +121,29 @@ def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, jo
 def feature_importances(rows: Rows, pools: dict[str, Pool], model: LowRankModel, chosen: Chosen) -> FloatArray:
     """Mean squared derivatives of the fit along the features before learned multipliers, over their sum, (d,)."""
     some = next(iter(pools.values())).first(GRADIENT_ROWS)
-    dual = model.dual / np.where(model.spread > 0, model.spread, 1.0)[:, None]
+    dual = model.dual / model.spread[:, None]
     w = steepness(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
     w = w if chosen.multipliers is None else w * chosen.multipliers**2
     return w / (w.sum() or 1.0)
 
 
 def _dominant(
-    rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray, fit_intercept: bool
+    rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray, fit_intercept: bool, normal: Normal | None
 ) -> tuple[IntArray, FloatArray]:
-    """Rows that pull some output's fit after them, culprits first; 1/N of a row's leverage is the intercept's."""
+    """Rows that pull some output's fit after them, culprits first; 1/N of a row's leverage is the intercept's.
+
+    Where the factor is an estimate (conjugate gradients) and suspects any, they are looked at again without it.
+    """
     level = fit_intercept / rows.weights.sum()
     found: dict[int, float] = {}  # in the order of their naming
     for y, r in zip(rows.Y.T, residual.T, strict=True):
         places = suspects(y, r)
-        features = basis.features(rows.X[places])
+        features, spread = basis.features(rows.X[places]), max(typical(r), NEGLIGIBLE * typical(y))
         hat = (features @ ridge_solve(factor, features).T + level) * rows.weights[places]
-        spread = max(typical(r), NEGLIGIBLE * typical(y))
         which, pulls = dominating(r[places], y[places] - np.median(y), hat, spread)
+        if normal is not None and len(which):
+            hat = (features @ conjugate_inverse(normal, features, SUSPECTS_PRECISION).T + level) * rows.weights[places]
+            which, pulls = dominating(r[places], y[places] - np.median(y), hat, spread)
         for place, pull in zip(places[which], pulls, strict=True):
             found[int(place)] = max(pull, found.get(int(place), 0.0))
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))

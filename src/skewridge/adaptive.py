@@ -9,7 +9,7 @@ import numpy as np
 from .account import tell
 from .adapting import feature_importances, fit_model
 from .checks import check_choice, check_integer, check_real, check_weights, warn_user
-from .choosing import Rows, Wish, choose, make_pools
+from .choosing import Rows, Wish, affordable, choose, make_pools, most_centers
 from .conjugate import LEAST_PRECISION
 from .engine import one_blas_thread
 from .features import can_learn
@@ -153,16 +153,18 @@ class AdaptiveKernelRidge(KernelEstimator):
         X, Y = X[kept], y[kept].reshape(len(kept), -1)
         scaling = no_scaling(X.shape[1]) if self.scale_features is None else standard_scaling(X, weights)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
-        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y), draw_seed(self.random_state))
+        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y, weights), draw_seed(self.random_state))
 
         wish, job = self._wish, self._job
         with one_blas_thread():
             pools = make_pools(rows, wish, job)
-            chosen = choose(rows, pools, wish, self._limit, job)
+            most = most_centers(len(next(iter(pools.values()))), rows, wish, self._limit)
+            job = affordable(job, rows, wish, self._limit, most)
+            chosen = choose(rows, pools, wish, most, job)
             if chosen.multipliers is not None:
                 scaling = scaling.times(chosen.multipliers)
                 rows = replace(rows, X=scaling(X))
-            model = fit_model(rows, pools, chosen, wish, job)
+            model = fit_model(rows, pools, chosen, wish, self._limit, job)
             importances = feature_importances(rows, pools, model, chosen)
 
         self._take_over(checked)
@@ -265,12 +267,12 @@ class AdaptiveKernelRidge(KernelEstimator):
                 "given. Leave one at 'auto', or scoring at 'mse'."
             )
 
-    def _scores(self, Y):
+    def _scores(self, Y, weights):
         """How much every row's squared error counts, averaged over outputs; None where all count alike."""
         if self.scoring == "mse":
             return None
-        scores = [row_scores(self.scoring, y) for y in Y.T]
-        return np.mean([score / score.mean() for score in scores], axis=0)
+        scores = [row_scores(self.scoring, y, weights) for y in Y.T]
+        return np.mean([score / np.average(score, weights=weights) for score in scores], axis=0)
 
     def _remember(self, X, kept, scaling, model, chosen, means, units):
         self._scaling, self._model, self._means, self._units = scaling, model, means, units
@@ -297,7 +299,7 @@ class AdaptiveKernelRidge(KernelEstimator):
                 f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
                 "y. See tuning_; pass a penalty to go beyond."
             )
-        if self._model.precision > LEAST_PRECISION:
+        if not self._model.precision <= LEAST_PRECISION:
             warn_user(
                 f"Conjugate gradients ended after {self.n_iter_} steps with {self._model.precision:.1e} of the first "
                 "error left. Raise the penalty, narrow the bandwidth, or take solver='direct'."

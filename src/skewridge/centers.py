@@ -73,10 +73,14 @@ class Pool:
         return np.sort(np.concatenate([drawn, np.flatnonzero(left)[: max(0, n_centers - len(drawn))]]))
 
     def stands_for(self, drawn: IntArray) -> FloatArray:
-        """How many rows each of some centres stands for: a slice's rows are shared by its centres, (m,)."""
-        labels = self.labels[:, 0]
-        mass, many = np.bincount(labels, self.weights), np.bincount(labels[drawn], minlength=labels.max() + 1)
-        shares = (mass / np.maximum(many, 1))[labels[drawn]]
+        """How many rows each of some centres stands for, (m,): a slice's rows are shared by its centres.
+
+        Averaged over outputs.
+        """
+        shares = np.zeros(len(drawn))
+        for labels in self.labels.T:
+            mass, many = np.bincount(labels, self.weights), np.bincount(labels[drawn], minlength=labels.max() + 1)
+            shares += (mass / np.maximum(many, 1))[labels[drawn]]
         return shares * (self.weights.sum() / shares.sum())
 
 

@@ -21,10 +21,11 @@ from .lowrank import BLOCK_ROWS
 from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
 from .pilot import FEWEST_ROWS, cross_fitted, within
 from .planning import machine_memory
-from .selection import FEWEST_CENTERS, MARGIN, Space, center_levels, climb, given_levels, search
+from .selection import FEWEST_CENTERS, Space, center_levels, climb, given_levels, search
 from .slices import FloatArray
 
-USUAL_STEPS = 60  # of conjugate gradients
+LEARNING_MARGIN = 2.0  # standard errors by which learned scales must beat standard ones: they have seen the rows
+USUAL_STEPS, USUAL_PENALTY, STEPS_GROWTH = 60.0, 1e-6, 0.12  # of conjugate gradients; smaller penalties take more
 VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value, its distance apart
 TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
 SEARCH_ROWS = 50_000  # choices are made on so many rows at most
@@ -120,41 +121,34 @@ def make_pools(rows: Rows, wish: Wish, job: Job) -> dict[str, Pool]:
     return {"pilot": pilot} if wish.slice_on == "pilot" else {"response": pool, "pilot": pilot}
 
 
-def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, limit: float | None, job: Job) -> Chosen:
+def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, job: Job) -> Chosen:
     """Choose what is to be chosen, by cross-validation with centres drawn inside the folds."""
     pool = next(iter(pools.values()))
-    most = most_centers(len(pool), rows, wish, limit, job)
-    if wish.n_centers is not None and min(wish.n_centers, len(pool)) > most:
-        raise MemoryError(
-            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers, rows, wish, job))} and "
-            f"{'the machine has' if limit is None else 'memory_limit is'} "
-            f"{format_bytes(machine_memory() if limit is None else limit)}. What would fit: n_centers={most}."
-        )
     if not wish.chooses or len(pool) < FEWEST_ROWS or not np.ptp(rows.Y, axis=0).any():
         return _without_choice(rows, pools, wish, most)
     folded = fold_rows(rows.X, rows.Y, rows.scores, pools, SEARCH_ROWS)
-    given = None if wish.penalty == "auto" else np.array([_penalty(wish, rows, wish.kernels[0])])
+    given = None if wish.penalty == "auto" else {name: _penalty(wish, rows, name) for name in wish.kernels}
     judge = Judge(folded, wish.degree, given, wish.fit_intercept, job)
     standard = Searching(judge, search(_space(rows, pools, wish, len(folded), most), judge))
-    if not (wish.learns and can_learn(wish.kernels, rows.X.shape[1])):
-        return _chosen(wish, standard)
-    return _chosen(wish, standard, _learned(rows, pools, wish, most, standard))
+    learns = wish.learns and can_learn(wish.kernels, rows.X.shape[1])
+    return _chosen(wish, standard, *(_learned(rows, pools, wish, most, standard) if learns else (None, ())))
 
 
-def _learned(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching) -> Searching | None:
-    """The search with learned scales, if there are any."""
-    judge = standard.judge
-    few = judge.on(fold_rows(rows.X, rows.Y, rows.scores, pools, LEARNING_ROWS))
+def _learned(
+    rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, standard: Searching
+) -> tuple[Searching | None, tuple[Judge, ...]]:
+    """The search with learned scales, if they better the candidate that is best without, and all judges asked."""
+    few = standard.judge.on(fold_rows(rows.X, rows.Y, rows.scores, pools, LEARNING_ROWS))
     best = standard.verdict.candidate
     rounds = [found for power in POWERS if (found := learn_scales(few, best, power, rows.seed)) is not None]
     sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds]
-    judge.flops += sum(side.judge.flops for side, _ in sides)
-    better = [(side, space) for side, space in sides if side.verdict.beats(standard.verdict, MARGIN)]
+    judges = few, *(side.judge for side, _ in sides)
+    better = [(side, space) for side, space in sides if side.verdict.beats(standard.verdict, LEARNING_MARGIN)]
     if not better:
-        return None
+        return None, judges
     side, space = min(better, key=lambda pair: pair[0].verdict.risk)
-    judge.flops -= side.judge.flops  # it goes on, and counts its own
-    return replace(side, verdict=search(space, side.judge))
+    verdict = min(search(space, side.judge), side.verdict, key=lambda verdict: verdict.risk)
+    return replace(side, verdict=verdict), judges
 
 
 def _as_learned(
@@ -162,18 +156,21 @@ def _as_learned(
 ) -> tuple[Searching, Space]:
     """The best candidate of the standard features with learned ones, bandwidth apart, and what else may be chosen."""
     X, multipliers = standard.judge.rows.X, found.multipliers
+    if not isinstance(wish.bandwidth, str) and found.candidate.bandwidth is not None:
+        multipliers = multipliers * (wish.bandwidth / found.candidate.bandwidth)  # what was tried is what is used
     judge = standard.judge.on(replace(standard.judge.rows, X=X * multipliers))
     space = _space(replace(rows, X=rows.X * multipliers), pools, wish, len(X), most)
     candidate = replace(standard.verdict.candidate, bandwidth=space.bandwidths[found.candidate.kernel])
     return Searching(judge, climb(space, judge, judge(candidate)), multipliers), space
 
 
-def _chosen(wish: Wish, standard: Searching, learned: Searching | None = None) -> Chosen:
+def _chosen(wish: Wish, standard: Searching, learned: Searching | None, judges: tuple[Judge, ...]) -> Chosen:
     """Learned scales must earn their place as adaptive centres must."""
-    sides = {"standard": standard} if learned is None else {"standard": standard, "learned": learned}
-    tried = [(name, verdict) for name, side in sides.items() for verdict in side.judge.verdicts.values()]
-    searched = Searched(standard.judge.rows, tuple(tried), sum(side.judge.flops for side in sides.values()))
-    best = learned if learned is not None and learned.verdict.beats(standard.verdict, MARGIN) else standard
+    tried = [("standard", verdict) for verdict in standard.judge.verdicts.values()]
+    tried += [("learned", verdict) for judge in judges for verdict in judge.verdicts.values()]
+    flops = standard.judge.flops + sum(judge.flops for judge in judges)
+    searched = Searched(standard.judge.rows, tuple(tried), flops)
+    best = learned if learned is not None and learned.verdict.beats(standard.verdict, LEARNING_MARGIN) else standard
     verdict = best.verdict
     candidate = replace(verdict.candidate, n_centers=wish.n_centers or verdict.candidate.n_centers)
     return Chosen(candidate, verdict.penalty, True, verdict, searched, best.multipliers)
@@ -209,36 +206,67 @@ def _penalty(wish: Wish, rows: Rows, kernel: str) -> float:
     return penalty_rule(kernel, float(rows.weights.sum()), rows.X.shape[1])
 
 
-def solver_of(wish: Wish, n_rows: int, n_centers: int, n_features: int) -> str:
-    """The solver that was given, or the one that is expected to be faster."""
+def solver_of(wish: Wish, rows: Rows, n_centers: int, penalty: float, limit: float | None) -> str:
+    """The solver that was given, or the one that should be faster; "cg" where "direct" needs too much memory."""
     if wish.solver != "auto":
         return wish.solver
-    direct = n_rows * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * n_features)
-    cg = USUAL_STEPS * n_rows * n_centers * (VALUE_WORK + 2 * n_features) + 2.0 * n_centers**3
-    return "cg" if cg < direct else "direct"
+    n, d = rows.X.shape
+    steps = USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
+    direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
+    cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
+    fits = fit_bytes("direct", n_centers, rows, 1) <= allowed_bytes(limit)
+    return "direct" if fits and direct <= cg else "cg"
 
 
-def n_bytes(n_centers: int, rows: Rows, wish: Wish, job: Job) -> float:
-    """What choosing and fitting with so many centres holds at once."""
-    workers, (n, d) = effective_n_jobs(job.n_jobs), rows.X.shape
-    judged = 1.25 * max(given_levels(min(n, SEARCH_ROWS), n_centers)) if wish.chooses else 0.0
-    squares = (9 + AHEAD * workers) * judged**2 + workers * 2 * BLOCK_ROWS * judged
-    if solver_of(wish, n, n_centers, d) == "cg":
-        fit = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD) * n_centers
+def allowed_bytes(limit: float | None) -> float:
+    """The limit, or the machine's memory."""
+    return machine_memory() if limit is None else limit
+
+
+def fit_bytes(solver: str, n_centers: int, rows: Rows, workers: int) -> float:
+    """What a fit with so many centres holds at once, on so many threads."""
+    if solver == "direct":
+        held = (7 + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
     else:
-        fit = (7 + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
-    return 8.0 * (max(squares, fit) + 3 * rows.X.size + 8 * n)
+        held = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD * rows.Y.shape[1]) * n_centers
+    return 8.0 * (held + 3 * rows.X.size + 8 * len(rows.X))
 
 
-def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None, job: Job) -> int:
-    """The most centres that the memory holds, by bisection."""
-    allowed, low, high = machine_memory() if limit is None else limit, 0, n_distinct
+def n_bytes(n_centers: int, rows: Rows, wish: Wish, workers: int) -> float:
+    """What choosing and fitting with so many centres holds at once, by the solver that holds less if any will do."""
+    judged = 1.25 * max(given_levels(min(len(rows.X), SEARCH_ROWS), n_centers)) if wish.chooses else 0.0
+    squares = (9 + AHEAD * workers) * judged**2 + workers * 2 * BLOCK_ROWS * judged
+    choosing = 8.0 * (squares + 3 * rows.X.size + 8 * len(rows.X))
+    solvers = ("direct", "cg") if wish.solver == "auto" else (wish.solver,)
+    return max(choosing, min(fit_bytes(solver, n_centers, rows, workers) for solver in solvers))
+
+
+def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None) -> int:
+    """The most centres that the memory holds on one thread, by bisection: results must not depend on n_jobs."""
+    allowed, low, high = allowed_bytes(limit), 0, n_distinct
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if n_bytes(middle, rows, wish, job) <= allowed else (low, middle - 1)
+        low, high = (middle, high) if n_bytes(middle, rows, wish, 1) <= allowed else (low, middle - 1)
+    which = f"{'the machine has' if limit is None else 'memory_limit is'} {format_bytes(allowed)}"
     if low == 0:
         raise MemoryError(
-            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, job))} at least and "
-            f"{format_bytes(allowed)} are allowed. Raise memory_limit or pass fewer rows."
+            f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, 1))} at least and {which}. "
+            "Raise memory_limit or pass fewer rows."
+        )
+    if min(wish.n_centers or 0, n_distinct) > low:
+        raise MemoryError(
+            f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers or 0, rows, wish, 1))} and {which}. "
+            f"What would fit: n_centers={low}."
         )
     return low
+
+
+def affordable(job: Job, rows: Rows, wish: Wish, limit: float | None, most: int) -> Job:
+    """The same job on as many threads as the memory holds for the centres given, or for the most that are tried."""
+    workers, allowed = effective_n_jobs(job.n_jobs), allowed_bytes(limit)
+    m = wish.n_centers or max(center_levels(min(len(rows.X), SEARCH_ROWS), most))
+    direct = wish.solver != "cg" and fit_bytes("direct", m, rows, 1) <= allowed
+    planned = replace(wish, solver="direct" if direct else "cg")
+    while workers > 1 and n_bytes(m, rows, planned, workers) > allowed:
+        workers -= 1
+    return job if workers == effective_n_jobs(job.n_jobs) else replace(job, n_jobs=workers)

@@ -7,6 +7,7 @@ standing for its share of the rows they estimate F'F by L' W L, whose factor wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,52 +32,96 @@ class Converged:
     precision: float
 
 
-def conjugate_solve(
-    basis: Basis,
-    X: FloatArray,
-    Y: FloatArray,
-    weights: FloatArray,
-    ridge: float,
-    stands_for: FloatArray,
-    job: Job,
-    precision: float = PRECISION,
-) -> Converged:
-    """Solve for every output of centred responses Y, (N, p), at once; ``stands_for`` rows each centre of the basis."""
-    factor = preconditioner(basis, ridge, stands_for)
-    shape = Y.shape[1], len(basis.factor)
-    nothing = np.zeros_like(Y)
+@dataclass(frozen=True)
+class Normal:
+    """F'wF + ridge as an operator on (q, r) arrays, never formed, with its preconditioner's factor."""
 
-    def pulled(dual: FloatArray, targets: FloatArray, label: str) -> FloatArray:
-        product = basis.kernel.product(basis.centers, dual, 0.0)
+    basis: Basis
+    X: FloatArray
+    weights: FloatArray
+    ridge: float
+    factor: FloatArray
+    job: Job
+
+    def pulled(self, beta: FloatArray, targets: FloatArray | None, label: str) -> FloatArray:
+        """F'w(targets - F beta), (q, r), for targets (N, q); None for targets of 0."""
+        product = self.basis.kernel.product(self.basis.centers, self.basis.dual(beta), 0.0)
 
         def block(start: int) -> FloatArray:
             rows = slice(start, start + BLOCK_ROWS)
-            return product.pull(X[rows], weights[rows], targets[rows])
+            n = len(self.weights[rows])
+            wanted = np.zeros((n, len(beta))) if targets is None else targets[rows]
+            return product.pull(self.X[rows], self.weights[rows], wanted)
 
-        total = np.zeros(shape)
-        for part in run(block, range(0, len(X), BLOCK_ROWS), job, label):
+        total = np.zeros(beta.shape)
+        for part in run(block, range(0, len(self.X), BLOCK_ROWS), self.job, label):
             total += part
-        return lower_solve(basis.factor, total)
+        return lower_solve(self.basis.factor, total)
 
-    def applied(beta: FloatArray, step: int) -> FloatArray:
-        return ridge * beta - pulled(basis.dual(beta), nothing, f"step {step}")
+    def __call__(self, beta: FloatArray, label: str) -> FloatArray:
+        """(F'wF + ridge) beta."""
+        return self.ridge * beta - self.pulled(beta, None, label)
 
-    residual = pulled(np.zeros(shape), Y, "moments")
-    beta, direction = np.zeros(shape), np.zeros(shape)
-    first = size = np.ones(shape[0])
-    for step in range(MOST_STEPS + 1):
-        scaled = cholesky_solve(factor, residual.copy())
+
+def conjugate_solve(normal: Normal, Y: FloatArray, precision: float = PRECISION) -> Converged:
+    """Solve for every output of centred responses Y, (N, p), at once."""
+
+    def left(beta: FloatArray) -> FloatArray:
+        return normal.pulled(beta, Y, "moments") - normal.ridge * beta
+
+    return _descend(normal, left, (Y.shape[1], len(normal.factor)), precision)
+
+
+def conjugate_inverse(normal: Normal, rows: FloatArray, precision: float) -> FloatArray:
+    """(F'wF + ridge)^-1 v for every row v."""
+    return _descend(normal, lambda beta: rows - normal(beta, "check"), rows.shape, precision).beta
+
+
+def _descend(
+    normal: Normal, left: Callable[[FloatArray], FloatArray], shape: tuple[int, int], precision: float
+) -> Converged:
+    """Steps from 0 until what is left of the right-hand side is small.
+
+    The residual that steps carry along drifts from the true one where the centres are nearly dependent: the true one is
+    computed when the steps believe to be done, and they start again from it while that helps.
+    """
+    beta, steps, reached = np.zeros(shape), 0, np.inf
+    residual = left(beta)
+    first = _size(residual, normal)
+    while steps < MOST_STEPS:
+        beta, taken = _steps(normal, beta, residual, first, precision, MOST_STEPS - steps)
+        steps, residual, before = steps + taken, left(beta), reached
+        reached = _share(_size(residual, normal), first)
+        if reached <= precision or not reached <= 0.5 * before:
+            break
+    return Converged(beta, normal.factor, steps, reached)
+
+
+def _steps(
+    normal: Normal, beta: FloatArray, residual: FloatArray, first: FloatArray, precision: float, most: int
+) -> tuple[FloatArray, int]:
+    """Conjugate gradients from beta; returns the solution and the number of steps."""
+    direction, size = np.zeros(beta.shape), np.ones(len(beta))
+    for step in range(most + 1):
+        scaled = cholesky_solve(normal.factor, residual.copy())
         before, size = size, np.sum(residual * scaled, axis=1)
-        first = size if step == 0 else first
-        reached = float(np.sqrt(np.max(np.divide(size, first, out=np.zeros_like(size), where=first > 0))))
-        if reached <= precision or step == MOST_STEPS:
-            return Converged(beta, factor, step, reached)
-        direction = scaled + _ratio(size, before)[:, None] * direction
-        image = applied(direction, step + 1)
+        if _share(size, first) <= precision or step == most:
+            break
+        direction = scaled + (_ratio(size, before)[:, None] * direction if step else 0.0)
+        image = normal(direction, f"step {step + 1}")
         along = _ratio(size, np.sum(direction * image, axis=1))[:, None]
         beta = beta + along * direction
         residual = residual - along * image
-    raise AssertionError("the last step returns")
+    return beta, step
+
+
+def _size(residual: FloatArray, normal: Normal) -> FloatArray:
+    """The squared norm of every row, by the preconditioner."""
+    return np.sum(residual * cholesky_solve(normal.factor, residual.copy()), axis=1)
+
+
+def _share(size: FloatArray, first: FloatArray) -> float:
+    return float(np.sqrt(np.max(_ratio(size, first))))
 
 
 def preconditioner(basis: Basis, ridge: float, stands_for: FloatArray) -> FloatArray:

@@ -70,18 +70,19 @@ def learn_scales(judge: Judge, candidate: Candidate, power: float, seed: int) ->
     The judge brings the rows, what is known of the penalty, and the threads.
     """
     rows = judge.rows
-    if len(rows) < FEWEST_ROWS:
+    counted = _counted(rows)
+    asked, aside = counted[rows.ends[-3] : rows.ends[-2]], counted[rows.ends[-2] :]
+    if len(rows) < FEWEST_ROWS or not (asked.sum() > 0 and aside.sum() > 0):
         return None
     candidate = replace(candidate, n_centers=min(candidate.n_centers, MOST_CENTERS))
-    weights = _counted(rows)[rows.ends[-2] :]
     as_they_are = current = _fitted(judge, candidate, np.ones(rows.X.shape[1]))
     mixed = mixed_scales(rows.X)
     if np.any(mixed != 1.0):
         trial = _next(judge, current, mixed, seed)
-        current = trial if trial.betters(current, weights) else current
+        current = trial if trial.betters(current, aside) else current
     for _ in range(MOST_ROUNDS):
         trial = _next(judge, current, _slopes(rows, current) ** power, seed)
-        if not trial.betters(current, weights):
+        if not trial.betters(current, aside):
             break
         current = trial
     return None if current is as_they_are else current

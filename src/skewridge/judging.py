@@ -18,6 +18,7 @@ from .centers import N_FOLDS, Pool
 from .engine import Job, run
 from .kernels import Kernel, make_kernel
 from .lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
+from .scaling import variances
 from .slices import FloatArray, IntArray
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
@@ -118,7 +119,7 @@ class FoldedRows:
     places : (n,) array, where a distinct row of the pools stands here
     ends : where every fold ends
     pools : what is sliced -> Pool
-    scale : (p,) array, the outputs' variances; 1 where it is 0
+    scale : (p,) array, the outputs' variances; 1 for a constant output
     """
 
     X: FloatArray
@@ -149,18 +150,21 @@ def fold_rows(X: FloatArray, Y: FloatArray, scores: FloatArray | None, pools: di
     rows, weights = pool.rows[order], pool.weights[order]
     ends = np.searchsorted(pool.folds[order], np.arange(N_FOLDS), side="right")
     Y = Y[rows]
-    mean = np.average(Y, axis=0, weights=weights)
-    variance = np.average((Y - mean) ** 2, axis=0, weights=weights)
-    scale = np.where(variance > 0, variance, 1.0)
     picked = None if scores is None else scores[rows]
-    return FoldedRows(X[rows], Y, weights, picked, places, tuple(int(e) for e in ends), pools, scale)
+    last = tuple(int(end) for end in ends)
+    return FoldedRows(X[rows], Y, weights, picked, places, last, pools, variances(Y, weights))
 
 
 class Judge:
     """Judges candidates, remembers verdicts, and counts what they cost."""
 
     def __init__(
-        self, rows: FoldedRows, degree: int, penalties: FloatArray | None, fit_intercept: bool, job: Job
+        self,
+        rows: FoldedRows,
+        degree: int,
+        penalties: FloatArray | dict[str, float] | None,
+        fit_intercept: bool,
+        job: Job,
     ) -> None:
         self.rows, self.degree, self.given, self.fit_intercept, self.job = rows, degree, penalties, fit_intercept, job
         self.verdicts: dict[Candidate, Verdict] = {}
@@ -194,8 +198,10 @@ class Judge:
         return Verdict(candidate, penalties, errors, plain, biases)
 
     def penalties(self, kernel: Kernel) -> FloatArray:
-        """The penalties to try: the one given, or a path in units of the kernel's mean diagonal."""
-        return PENALTIES * float(np.mean(kernel.diagonal(self.rows.X))) if self.given is None else self.given
+        """The penalties to try: those given, that given for the kernel, or a path in units of its mean diagonal."""
+        if self.given is not None:
+            return np.array([self.given[kernel.name]]) if isinstance(self.given, dict) else self.given
+        return PENALTIES * float(np.mean(kernel.diagonal(self.rows.X)))
 
     def fold_fits(
         self, drawn: list[IntArray], basis: Basis, sums: list[Sums], penalties: FloatArray

@@ -35,9 +35,17 @@ def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[Fl
     """
     largest = np.maximum(np.abs(Y).max(axis=0), TINIEST)
     means = np.average(Y / largest, axis=0, weights=weights) * largest if centre else np.zeros(Y.shape[1])
-    size = np.maximum(np.abs(Y - means).max(axis=0), TINIEST)
-    units = 2.0 ** np.floor(np.log2(size))
-    return (Y - means) / units, means, units
+    centred = Y - means
+    size = np.abs(centred).max(axis=0)
+    centred[:, size <= CONSTANT * largest] = 0.0  # what is left of a constant output is rounding
+    units = 2.0 ** np.floor(np.log2(np.maximum(size, TINIEST)))
+    return centred / units, means, units
+
+
+def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
+    """The outputs' variances, (p,); 1 for an output that is constant up to rounding."""
+    found = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    return np.where(found > (CONSTANT * np.abs(Y).max(axis=0)) ** 2, found, 1.0)
 
 
 def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .metrics import relevance
 from .penalties import median_bandwidth, penalty_rule
 from .search import CRITERIA, LOCAL, Data, Search, every_row_alike
-from .slices import FloatArray, slice_quietly
+from .slices import FloatArray, slice_edges, slice_labels
 
 AUTO = "loo"  # the criterion with the least regret: docs/tuning.md
 HONEST = ("loo", "cv")  # criteria that judge a row by fits that have not seen it
@@ -154,13 +154,13 @@ def _told(request: Request, search: Search, scale: float) -> Tuning:
     )
 
 
-def row_scores(scoring: Any, y: FloatArray) -> FloatArray:
-    """Return how much every row's squared error counts for a scoring."""
+def row_scores(scoring: Any, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return how much every row's squared error counts for a scoring; weights are how often rows occur."""
     if callable(scoring):
         return _called(scoring, y)
     if scoring == "balanced_mse":
-        slices = slice_quietly(y)
-        return 1.0 / slices.counts[slices.labels]
+        labels = slice_labels(y, slice_edges(y, "scott", weights))
+        return 1.0 / np.bincount(labels, weights)[labels]
     return relevance(y, y) if scoring == "sera" else every_row_alike(y)
 
 

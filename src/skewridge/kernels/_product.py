@@ -86,6 +86,8 @@ class Product:
         """
         if self.boxes is not None:
             raise ValueError("a product that skips has no pull; make it with tolerance 0")
+        if weights.shape != (len(X),) or targets.shape != (len(X), len(self.coef)):
+            raise ValueError(f"{len(X)} weights and targets of {len(self.coef)} outputs are needed")
         out, left = np.zeros(self.coef.shape), self._left(X)
         loops, code = self.kernel.loops()
         if self.norms is not None:
