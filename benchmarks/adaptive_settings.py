@@ -100,7 +100,8 @@ def compare(d, peaks, seeds, exact, kept):
             n: kept((*setting.name, n), lambda s=setting, given=given: node_errors(s, given))
             for n, given in NODES.items()
         }
-        found["random"] = center_errors(setting, model.tuning_.chosen["n_centers"])
+        m = model.tuning_.chosen["n_centers"]
+        found["random"] = kept((*setting.name, f"random, {m}"), center_errors, setting, m)
         if seed < exact:
             found["exact"] = kept((*setting.name, "exact"), exact_errors, setting)
         for name, errors in found.items():
