@@ -58,7 +58,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         bandwidth is "auto" as well and the kernel has one, else "standard".
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct": normal equations of whitened features, N m^2. "cg": preconditioned conjugate gradients to nine digits,
-        N m a step, for thousands of centres; leverages and standard deviations are then estimates by the centres.
+        N m a step, for thousands of centres; standard deviations are then estimates by the centres.
         "auto": the one that should be faster.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
