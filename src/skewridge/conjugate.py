@@ -24,10 +24,9 @@ MOST_STEPS = 300
 
 @dataclass(frozen=True)
 class Converged:
-    """The solution, (p, r), the factor of the preconditioner, (r, r), the steps taken, and the precision reached."""
+    """The solution, (p, r), the steps taken, and the precision reached."""
 
     beta: FloatArray
-    factor: FloatArray
     n_steps: int
     precision: float
 
@@ -94,7 +93,7 @@ def _descend(
         reached = _share(_size(residual, normal), first)
         if reached <= precision or not reached <= 0.5 * before:
             break
-    return Converged(beta, normal.factor, steps, reached)
+    return Converged(beta, steps, reached)
 
 
 def _steps(
