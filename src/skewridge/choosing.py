@@ -14,7 +14,7 @@ from .centers import Pool, make_pool
 from .checks import format_bytes
 from .engine import AHEAD, Job
 from .features import MOST_ROWS as LEARNING_ROWS
-from .features import POWERS, Round, can_learn, learn_scales
+from .features import Round, can_learn, learn_scales
 from .judging import Candidate, FoldedRows, Judge, Verdict, fold_rows
 from .kernels import BANDWIDTH_FREE
 from .lowrank import BLOCK_ROWS
@@ -139,9 +139,8 @@ def _learned(
 ) -> tuple[Searching | None, tuple[Judge, ...]]:
     """The search with learned scales, if they better the candidate that is best without, and all judges asked."""
     few = standard.judge.on(fold_rows(rows.X, rows.Y, rows.scores, pools, LEARNING_ROWS))
-    best = standard.verdict.candidate
-    rounds = [found for power in POWERS if (found := learn_scales(few, best, power, rows.seed)) is not None]
-    sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds]
+    rounds = learn_scales(few, standard.verdict.candidate, rows.seed)
+    sides = [_as_learned(rows, pools, wish, most, standard, found) for found in rounds.values()]
     judges = few, *(side.judge for side, _ in sides)
     better = [(side, space) for side, space in sides if side.verdict.beats(standard.verdict, LEARNING_MARGIN)]
     if not better:

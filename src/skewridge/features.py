@@ -64,8 +64,8 @@ def can_learn(kernels: tuple[str, ...], n_features: int) -> bool:
     return n_features > 1 and not set(kernels) & set(BANDWIDTH_FREE)
 
 
-def learn_scales(judge: Judge, candidate: Candidate, power: float, seed: int) -> Round | None:
-    """Return the last round that bettered the one before, or None where the features as they are serve best.
+def learn_scales(judge: Judge, candidate: Candidate, seed: int) -> dict[float, Round]:
+    """Return, by the power of w_f, the last round that bettered the one before; powers that better none are left out.
 
     The judge brings the rows, what is known of the penalty, and the threads.
     """
@@ -73,19 +73,25 @@ def learn_scales(judge: Judge, candidate: Candidate, power: float, seed: int) ->
     counted = _counted(rows)
     asked, aside = counted[rows.ends[-3] : rows.ends[-2]], counted[rows.ends[-2] :]
     if len(rows) < FEWEST_ROWS or not (asked.sum() > 0 and aside.sum() > 0):
-        return None
+        return {}
     candidate = replace(candidate, n_centers=min(candidate.n_centers, MOST_CENTERS))
-    as_they_are = current = _fitted(judge, candidate, np.ones(rows.X.shape[1]))
+    as_they_are = start = _fitted(judge, candidate, np.ones(rows.X.shape[1]))
     mixed = mixed_scales(rows.X)
     if np.any(mixed != 1.0):
-        trial = _next(judge, current, mixed, seed)
-        current = trial if trial.betters(current, aside) else current
+        trial = _next(judge, start, mixed, seed)
+        start = trial if trial.betters(start, aside) else start
+    ends = {power: _last_better(judge, start, power, aside, seed) for power in POWERS}
+    return {power: found for power, found in ends.items() if found is not as_they_are}
+
+
+def _last_better(judge: Judge, current: Round, power: float, aside: FloatArray, seed: int) -> Round:
+    """The last of some rounds that each bettered the one before; where none did, the first."""
     for _ in range(MOST_ROUNDS):
-        trial = _next(judge, current, _slopes(rows, current) ** power, seed)
+        trial = _next(judge, current, _slopes(judge.rows, current) ** power, seed)
         if not trial.betters(current, aside):
             break
         current = trial
-    return None if current is as_they_are else current
+    return current
 
 
 def mixed_scales(X: FloatArray) -> FloatArray:
