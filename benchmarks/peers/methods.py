@@ -33,12 +33,15 @@ def nothing(X, y):
 
 def grid(estimator, names, X, y):
     """3-fold search over gamma and alpha on some rows."""
+    from joblib import parallel_config
     from sklearn.model_selection import GridSearchCV
 
     rows = np.random.default_rng(0).permutation(len(y))[:TUNING_ROWS]
     space = {names[0]: GAMMAS / X.shape[1], names[1]: ALPHAS}
     search = GridSearchCV(estimator, space, cv=3, scoring="neg_mean_squared_error", n_jobs=THREADS)
-    return {key: float(value) for key, value in search.fit(X[rows], y[rows]).best_params_.items()}
+    with parallel_config("loky", inner_max_num_threads=1):  # more would fight for the same cores
+        search.fit(X[rows], y[rows])
+    return {key: float(value) for key, value in search.best_params_.items()}
 
 
 def density_weights(y):

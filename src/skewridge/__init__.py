@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
     from .estimators import DacKernelRidge
+    from .regressor import DacRegressor
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
+    "DacRegressor": "regressor",
     "ResponseStratifiedKFold": "splits",
     "response_train_test_split": "splits",
 }
@@ -21,6 +23,7 @@ _MODULES = ("datasets", "metrics")
 __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
+    "DacRegressor",
     "ResponseStratifiedKFold",
     "__version__",
     "response_train_test_split",
