@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
     from .estimators import DacKernelRidge
+    from .persist import ModelFileError, load_model, save_model
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -13,17 +14,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
+    "ModelFileError": "persist",
     "ResponseStratifiedKFold": "splits",
+    "load_model": "persist",
     "response_train_test_split": "splits",
+    "save_model": "persist",
 }
 _MODULES = ("datasets", "metrics")
 
 __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
+    "ModelFileError",
     "ResponseStratifiedKFold",
     "__version__",
+    "load_model",
     "response_train_test_split",
+    "save_model",
 ]
 
 
