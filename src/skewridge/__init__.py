@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
     from .estimators import DacKernelRidge
+    from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
@@ -15,8 +16,11 @@ _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
     "DacRegressor": "regressor",
+    "ModelFileError": "persist",
     "ResponseStratifiedKFold": "splits",
+    "load_model": "persist",
     "response_train_test_split": "splits",
+    "save_model": "persist",
 }
 _MODULES = ("datasets", "metrics")
 
@@ -24,9 +28,12 @@ __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
     "DacRegressor",
+    "ModelFileError",
     "ResponseStratifiedKFold",
     "__version__",
+    "load_model",
     "response_train_test_split",
+    "save_model",
 ]
 
 
