@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .costs import plan
+    from .diagnostics import diagnose
     from .estimators import DacKernelRidge
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
@@ -14,6 +16,8 @@ _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
     "ResponseStratifiedKFold": "splits",
+    "diagnose": "diagnostics",
+    "plan": "costs",
     "response_train_test_split": "splits",
 }
 _MODULES = ("datasets", "metrics")
@@ -23,6 +27,8 @@ __all__ = [
     "DacKernelRidge",
     "ResponseStratifiedKFold",
     "__version__",
+    "diagnose",
+    "plan",
     "response_train_test_split",
 ]
 
