@@ -20,7 +20,7 @@ _HOMES = {
     "plan": "costs",
     "response_train_test_split": "splits",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "metrics", "theory")
 
 __all__ = [
     "AdaptiveKernelRidge",
