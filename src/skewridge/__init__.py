@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .costs import plan
+    from .diagnostics import diagnose
     from .estimators import DacKernelRidge
     from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
@@ -19,10 +21,12 @@ _HOMES = {
     "ModelFileError": "persist",
     "ResponseStratifiedKFold": "splits",
     "load_model": "persist",
+    "diagnose": "diagnostics",
+    "plan": "costs",
     "response_train_test_split": "splits",
     "save_model": "persist",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "metrics", "theory")
 
 __all__ = [
     "AdaptiveKernelRidge",
@@ -31,7 +35,9 @@ __all__ = [
     "ModelFileError",
     "ResponseStratifiedKFold",
     "__version__",
+    "diagnose",
     "load_model",
+    "plan",
     "response_train_test_split",
     "save_model",
 ]

@@ -94,22 +94,37 @@ def plan_fit(
     ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once, one
     a worker. ``shared``: nodes share their centres.
     """
-    if settings.n_nodes != "auto" and settings.n_nodes > len(y):
-        raise ValueError(
-            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {len(y)} rows. "
-            "Use fewer nodes, or 'auto'."
-        )
+    check_n_nodes(settings, len(y))
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
     plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, shared)
-    allowed = machine_memory() if limit is None else limit
-    if plan.n_bytes > allowed:
-        which = "the machine's memory" if limit is None else "memory_limit"
-        raise MemoryError(
-            f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-            f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
-        )
+    refusal = memory_refusal(y, slices, settings, plan, limit, n_matrices)
+    if refusal is not None:
+        raise MemoryError(refusal)
     return slices, plan
+
+
+def check_n_nodes(settings: PartitionSettings, n_rows: int) -> None:
+    """Refuse more nodes than rows."""
+    if settings.n_nodes != "auto" and settings.n_nodes > n_rows:
+        raise ValueError(
+            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {n_rows} rows. "
+            "Use fewer nodes, or 'auto'."
+        )
+
+
+def memory_refusal(
+    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, limit: float | None, n_matrices: int
+) -> str | None:
+    """Say what the fit needs, what there is and what would fit; None where the memory holds it."""
+    allowed = machine_memory() if limit is None else limit
+    if plan.n_bytes <= allowed:
+        return None
+    which = "the machine's memory" if limit is None else "memory_limit"
+    return (
+        f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
+        f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
+    )
 
 
 def n_shared_centers(n_rows: int, node_size: float) -> int:

@@ -26,12 +26,16 @@ def conditional_std(problem: Problem, X: FloatArray, centred: bool, job: Job) ->
     ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again,
     once for the noise and once for every block of new points that 256 MB of influences can hold.
     """
-    held = np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
+    return np.sqrt(relative_variance(problem, X, centred, job)) * noise_std(problem, _held(problem), job)
+
+
+def relative_variance(problem: Problem, X: FloatArray, centred: bool, job: Job) -> FloatArray:
+    """Return sum_i a_i(x)^2 at every x: the conditional variance of the average over that of the noise, exactly."""
+    held = _held(problem)
     column = np.cumsum(held > 1) - 1  # where a shared row's influence is added up
     width = max(1, int(INFLUENCE_BYTES / (8 * max(1, int(np.sum(held > 1))))))
     blocks = [X[start : start + width] for start in range(0, len(X), width)]
-    squares = [_influence(problem, block, held, column, centred, job) for block in blocks]
-    return np.sqrt(np.concatenate(squares)) * noise_std(problem, held, job)
+    return np.concatenate([_influence(problem, block, held, column, centred, job) for block in blocks])
 
 
 def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
@@ -55,7 +59,7 @@ def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
 def _influence(
     problem: Problem, X: FloatArray, held: IntArray, column: IntArray, centred: bool, job: Job
 ) -> FloatArray:
-    """Return sum_i a_i(x)^2 at every x. Rows of one node alone are squared at once, the others when all is added."""
+    """Return sum_i a_i(x)^2: rows of one node alone are squared at once, the others when all is added."""
     k, n_rows, hats = len(problem.partition.allocation), len(problem.y), hats_of(problem)
 
     def local(i: int) -> tuple[IntArray, FloatArray]:
@@ -73,6 +77,11 @@ def _influence(
         t = (1.0 - total) / n_rows
         squares += t * (2.0 * total + n_rows * t)
     return squares
+
+
+def _held(problem: Problem) -> IntArray:
+    """How many nodes hold every row."""
+    return np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
 
 
 class Hats(Protocol):
