@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, save_model
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, save_model
 from skewridge.datasets import make_peaks
 
 X, Y = make_peaks(90, 2, random_state=0)
@@ -36,6 +36,9 @@ MODELS = {
     "dac edges": lambda: dac(slices=np.array([-10.0, 0.1, 0.5, 10.0])).fit(FRAME, Y),
     "dac edges in a list": lambda: dac(slices=[-np.inf, 0.1, np.inf]).fit(X, Y),
     "dac pilot in single precision": lambda: dac(slice_on="pilot", penalty=0.1).fit(X.astype(np.float32), Y),
+    "dac shared centres": lambda: dac(local_solver="nystroem", keep_nodes=True, slices=5).fit(X, Y),
+    "regressor": lambda: DacRegressor(dac(n_nodes=1), n_nodes=3, slices=4, random_state=0).fit(FRAME, Y),
+    "regressor of adaptive ones": lambda: DacRegressor(adaptive(), n_nodes=2, focus=0.5, random_state=1).fit(X, Y),
     "adaptive": lambda: AdaptiveKernelRidge(random_state=0).fit(FRAME, Y),
     "adaptive given": lambda: adaptive().fit(X, Y, sample_weight=np.arange(90) % 3),
     "adaptive outputs": lambda: adaptive(kernel=["matern52", "sobolev"], bandwidth="auto").fit(X, TWO),

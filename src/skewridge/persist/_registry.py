@@ -1,7 +1,7 @@
 """The classes that model files may hold, and no others: to add an estimator is to add its entry here.
 
-Letters of lengths: N rows, d features, l slices, k nodes, M rows of all nodes together (the paper's N~), r centres,
-p outputs, B bandwidths, P penalties, q dominating rows.
+Letters of lengths: N rows, d features, l slices, k nodes, M rows of all nodes together (the paper's N~), e terms of the
+nodes' average, r centres, p outputs, B bandwidths, P penalties, q dominating rows.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from ..kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from ..local import NodeFit
 from ..lowrank import Basis
 from ..pipeline import Expansion, Partition, Problem
+from ..regressor import DacRegressor
 from ..scaling import Scaling
 from ..slices import Slices
 from ..tuning import Tuning
+from ._archive import ModelFileError
 from ._estimators import Estimator
-from ._layouts import Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Texts
+from ._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Sizes, Texts
 
 FLAG, TEXT = Kind(bool), Kind(str)
 POSITIVE = float(np.nextafter(0.0, 1.0))
@@ -47,6 +49,31 @@ def _covers(allocation: Allocation) -> bool:
 
 def _checked(model: Any) -> None:
     model._check_parameters()
+
+
+def _dac_holds(model: Any) -> bool:
+    """Whether the average is expanded over the rows that the nodes are."""
+    model._check_parameters()
+    return not hasattr(model, "dual_coef_") or len(model.dual_coef_) == len(model._problem.points)
+
+
+def _regressor_holds(model: Any) -> bool:
+    """Whether every node has an estimator of the class that was asked for."""
+    model._check_parameters(None)
+    fitted = getattr(model, "estimators_", None)
+    return fitted is None or (
+        len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
+    )
+
+
+class Node(Field):
+    """A fitted estimator of ours, for as many features as the model has."""
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare class, state and width."""
+        if type(value) not in REGRESSORS or not hasattr(value, "n_features_in_"):
+            raise ModelFileError(f"{place} is not a fitted estimator of skewridge's own")
+        sizes.match("d", value.n_features_in_, place)
 
 
 def _column_holds(column: Column) -> bool:
@@ -107,9 +134,10 @@ PROBLEM = Record(
         "kernel": KERNEL,
         "penalties": Floats("k"),
         "single": FLAG,
+        "centers": Maybe(Ints("e", below="N")),
     },
 )
-EXPANSION = Record(Expansion, {"points": Floats("N d"), "coef": Floats("N"), "kernel": KERNEL, "scale": Number(0)})
+EXPANSION = Record(Expansion, {"points": Floats("e d"), "coef": Floats("e"), "kernel": KERNEL, "scale": Number(0)})
 NODE_FIT = Record(NodeFit, {"rows": Ints("n", below="N"), "coef": Floats("n")}, alone=True)
 TUNING = Record(
     Tuning,
@@ -195,16 +223,30 @@ ESTIMATORS = {
             "bandwidth_": Maybe(Number(POSITIVE)),
             "penalty_": NumberOr(Floats("k")),
             "tuning_": TUNING,
-            "dual_coef_": Floats("N"),
-            "X_fit_": Floats("N d"),
+            "dual_coef_": Floats("e"),
+            "X_fit_": Floats("e d"),
             "intercept_": Number(),
             "n_features_in_": Length("d"),
             "_problem": PROBLEM,
             "_centred": FLAG,
             "_expansion": EXPANSION,
         },
-        optional={**NAMES, "nodes_": Items(NODE_FIT)},
-        holds=_checked,
+        optional={**NAMES, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
+        holds=_dac_holds,
+    ),
+    "DacRegressor": Estimator(
+        DacRegressor,
+        {
+            "slices_": SLICES,
+            "allocation_": ALLOCATION,
+            "n_nodes_": Length("k"),
+            "n_oversampled_": Number(0, whole=True),
+            "n_distinct_": Length("M"),
+            "estimators_": Items(Node()),
+            "n_features_in_": Length("d"),
+        },
+        optional=NAMES,
+        holds=_regressor_holds,
     ),
     "AdaptiveKernelRidge": Estimator(
         AdaptiveKernelRidge,
