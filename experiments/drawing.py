@@ -1,0 +1,138 @@
+"""How the pictures look: one style a method, colours that all can tell apart, standard errors always shown."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from effects import summary
+
+BLUE, RED, GREEN, YELLOW, CYAN, PURPLE, GRAY = (
+    "#4477AA", "#CC3311", "#228833", "#CCBB44", "#33BBEE", "#AA3377", "#777777",
+)  # fmt: skip
+
+DPI = 150
+
+# method -> label, colour, line, marker; tau below 1 are dashed or dotted reds, as in the paper
+STYLES = {
+    "classical": ("classical", BLUE, "-", "o"),
+    "equal cost": ("classical, equal cost", BLUE, "--", "v"),
+    "full": ("full", "black", "-", "x"),
+    "oversampled": ("oversampled (Scott, τ = 1)", RED, "-", "s"),
+    "tau=1/2": ("τ = 1/2", RED, "--", "<"),
+    "tau=1/3": ("τ = 1/3", RED, "-.", ">"),
+    "tau=1/4": ("τ = 1/4", RED, ":", "^"),
+    "tau=1/5": ("τ = 1/5", RED, (0, (1, 3)), "d"),
+    "l=3": ("Algorithm 2, l = 3", RED, ":", "s"),
+    "l=5": ("l = 5", GRAY, "-", "^"),
+    "l=10": ("l = 10", GRAY, "--", "v"),
+    "sturges": ("Sturges", CYAN, "-", "D"),
+    "fd": ("Freedman-Diaconis", YELLOW, "-", "P"),
+    "breaks": ("authors' breaks, downsampled", CYAN, "-", "D"),
+    "focus": ("oversampled, focus 1/2", PURPLE, "--", "h"),
+    "pilot": ("pilot slices, focus 1/2", PURPLE, "-", "p"),
+    "adaptive": ("adaptive centres", GREEN, "-", "*"),
+    "adaptive knots": ("one spline, adaptive knots", GREEN, "-", "*"),
+    "adaptive gaussian": ("adaptive centres, gaussian", GREEN, "--", "*"),
+}
+VERSION_NAMES = {
+    "rule": "as published, penalty 1/N",
+    "node": "as published, penalty n^(-2/3)",
+    "code": "authors' code, ridge n^(-2/3)",
+    "tuned": "tuned",
+}
+COLUMN_NAMES = {
+    "mse": "MSE",
+    "rare_mse": "MSE, rare region",
+    "rare_predicted_mse": "MSE, rare by prediction",
+    "seconds": "CPU seconds",
+    "flops": "flops of a fit",
+}
+
+
+def panels(n_rows, n_columns, width=3.1, height=2.6, **more):
+    """A grid of axes."""
+    size = (width * n_columns + 0.4, height * n_rows + 0.6)
+    return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained", **more)
+
+
+def curve(ax, table, x, column, method, **more):
+    """One method's mean along x with bars of one standard error."""
+    if table.empty:
+        return
+    label, colour, line, marker = STYLES[method]
+    told = summary(table, x, column)
+    style = {"color": colour, "linestyle": line, "marker": marker, "label": label, "markersize": 4, "capsize": 2}
+    ax.errorbar(told[x], told["mean"], told["error"], linewidth=1.3, elinewidth=0.9, **{**style, **more})
+
+
+def log_along(ax, numbers, label):
+    """A logarithmic axis below, with the numbers that were run as ticks."""
+    ax.set(xscale="log", xlabel=label)
+    ax.minorticks_off()
+    ax.set_xticks(numbers, [f"{number:,.6g}" for number in numbers], fontsize=8)
+
+
+def logarithmic(ax, values):
+    """A logarithmic axis, where there is anything to show."""
+    if (values > 0).any():
+        ax.set_yscale("log")
+    else:
+        ax.text(0.5, 0.5, "no such row", transform=ax.transAxes, ha="center")
+
+
+def level(ax, table, column, method):
+    """One method's mean as a line across, its standard error as a band."""
+    if table.empty:
+        return
+    label, colour, line, _ = STYLES[method]
+    mean = table[column].mean()
+    error = table[column].std(ddof=1) / np.sqrt(len(table)) if len(table) > 1 else 0.0
+    ax.axhline(mean, color=colour, linestyle=line, linewidth=1.3, label=label)
+    ax.axhspan(mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
+
+
+def by_version(ax, table, column, methods):
+    """Every method's mean and standard error in every version, side by side."""
+    told = summary(table, ["method", "version"], column).set_index(["method", "version"])
+    places = np.arange(len(VERSION_NAMES))
+    for shift, method in zip(np.linspace(-0.3, 0.3, len(methods)), methods, strict=True):
+        label, colour, _, marker = STYLES[method]
+        values = told.loc[method].reindex(VERSION_NAMES)
+        ax.errorbar(places + shift, values["mean"], values["error"], fmt=marker, color=colour, markersize=5, capsize=2,
+                    label=label)  # fmt: skip
+    logarithmic(ax, table[column])
+    ax.set_ylabel(COLUMN_NAMES[column])
+    ax.set_xticks(places, ("1/N", "n^(-2/3)", "code", "tuned"), fontsize=8)
+
+
+def against_flops(axes, table, columns=("mse", "rare_mse")):
+    """Error against operations, one point a method, for two columns of the table on two axes."""
+    for ax, column in zip(axes, columns, strict=True):
+        for method in (m for m in STYLES if m in set(table["method"])):
+            label, colour, _, marker = STYLES[method]
+            part = table[table["method"] == method]
+            told = summary(part, "method", column)
+            size = 9 if marker == "*" else 5
+            face = "none" if method in ("equal cost", "adaptive gaussian", "focus") else colour
+            ax.errorbar(
+                part["flops"].mean(), told["mean"], told["error"], fmt=marker, color=colour, markerfacecolor=face,
+                markersize=size, capsize=2, label=label,
+            )  # fmt: skip
+        logarithmic(ax, table[column])
+        ax.set(xscale="log", xlabel=COLUMN_NAMES["flops"], ylabel=COLUMN_NAMES[column])
+
+
+def legend(figure, axes):
+    """One legend for all axes, below them, as wide as they are; every label once."""
+    found, n_columns = {}, max(2, int(1.3 * np.shape(axes)[-1]))
+    for ax in np.ravel(axes):
+        handles, labels = ax.get_legend_handles_labels()
+        found.update(zip(labels, handles, strict=True))
+    figure.legend(found.values(), found, loc="outside lower center", ncols=n_columns, frameon=False, fontsize=8)
+
+
+def save(figure, folder, name):
+    """Write the picture without the date that matplotlib would put in it."""
+    figure.savefig(folder / f"{name}.png", dpi=DPI, metadata={"Software": None})
+    plt.close(figure)
