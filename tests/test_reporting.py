@@ -17,10 +17,19 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, report, response_train_test_split
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    DacRegressor,
+    load_model,
+    report,
+    response_train_test_split,
+    save_model,
+)
 from skewridge.datasets import make_peaks
+from skewridge.encoding import TableEncoder
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, sera, slice_mse
 from skewridge.planning import make_plan
 from skewridge.reporting import checksum, collect, render
@@ -48,6 +57,7 @@ MODELS = {
     "nodes, bandwidth alone": DacKernelRidge(n_nodes=3, penalty=1e-4, random_state=0),
     "any regressor": DacRegressor(KNeighborsRegressor(), n_nodes=4, random_state=0),
     "pipeline": make_pipeline(StandardScaler(), AdaptiveKernelRidge(n_centers=30, random_state=0)),
+    "pipeline without names": make_pipeline(FunctionTransformer(np.square), DacKernelRidge(n_nodes=2, **FIXED)),
     "search": GridSearchCV(DacKernelRidge(n_nodes=2, **FIXED), {"kernel": ["gaussian", "matern32"]}, cv=2),
     "foreign": LinearRegression(),
 }
@@ -315,6 +325,23 @@ def test_drawn_rows_are_half_rare_where_there_are_enough(n_rare, n_common, most)
     assert (np.diff(rows) > 0).all()
     assert rare[rows].sum() >= min(n_rare, most // 2)
     assert np.array_equal(rows, sample(rare, most))
+
+
+@pytest.mark.parametrize("name", ["adaptive", "nodes"])
+def test_a_model_from_a_file_is_told_of_alike(name, tmp_path):
+    save_model(fitted(name), tmp_path / "model")
+    assert collect(load_model(tmp_path / "model"), TEST, Y_TEST, y_ref=Y_TRAIN) == told(name)
+
+
+def test_a_table_of_mixed_columns_is_told_of_by_its_columns():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"place": X[:, 0], "town": np.where(X[:, 1] > 0.5, "<b>Oslo", "Bergen")})
+    model = make_pipeline(TableEncoder(), AdaptiveKernelRidge(n_centers=20, random_state=0)).fit(table, y)
+    data = collect(model, table, y)
+    assert {f["name"] for f in data["method"]["importances"]} == {"place", "town=Bergen", "town=<b>Oslo"}
+    assert data["errors"]["rows"] == "fitted"
+    assert data["reproduce"]["data"]["n_features"] == 2
+    assert "<b>Oslo" not in render(data)
 
 
 def test_the_same_rows_give_the_same_page():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -176,7 +177,7 @@ def _opened(model: Any, X: Any) -> tuple[Any, bool | None, tuple[str, ...]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predicting has said it already
         fitted, seen, names = _opened(last, before.transform(X))
-    if has(before, "get_feature_names_out"):
+    with suppress(AttributeError):  # a step that names nothing
         names = tuple(str(name) for name in before.get_feature_names_out())
     return fitted, seen, names
 
@@ -187,9 +188,11 @@ def _seen(fitted: Any, X: Any) -> bool | None:
         if has(fitted, points) and (places is None or has(fitted, places)):
             kept = getattr(fitted, points)
             rows = np.arange(len(kept)) if places is None else getattr(fitted, places)
-            values = np.asarray(X, dtype=np.float64)
-            whole = places is not None or len(values) == len(kept)
-            return bool(whole and rows.max() < len(values) and np.array_equal(values[rows], kept))
+            n_rows = np.shape(X)[0]
+            if rows.max() >= n_rows or (places is None and len(kept) != n_rows):
+                return False
+            values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
+            return np.array_equal(np.asarray(values, dtype=np.float64), kept)
     return None
 
 

@@ -42,8 +42,8 @@ def _ways(case: Case) -> list[dict[str, Any]] | None:
     fitted = case.fitted
     settings = {name: getattr(fitted, name) for name in ("oversampling", "max_per_slice") if hasattr(fitted, name)}
     n_centers = getattr(fitted, "n_centers_", "auto")
-    nodes = {"n_nodes": fitted.n_nodes_, "slices": fitted.slices} if hasattr(fitted, "n_nodes_") else {}
-    told = plan(case.y_ref, n_features=fitted.n_features_in_, n_centers=n_centers, **nodes, **settings)
+    size = {"n_features": fitted.n_features_in_, "n_nodes": getattr(fitted, "n_nodes_", "auto")}
+    told = plan(case.y_ref, slices=case.rule, n_centers=n_centers, **size, **settings)
     return [vars(cost) for cost in told.costs]
 
 

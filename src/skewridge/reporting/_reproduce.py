@@ -45,7 +45,8 @@ def _columns(X: Any) -> Iterator[Any]:
     if hasattr(X, "columns"):
         yield from (X[name] for name in X.columns)
     elif hasattr(X, "tocsc"):
-        yield from (X.tocsc()[:, [f]].toarray() for f in range(X.shape[1]))
+        by_column = X.tocsc()
+        yield from (by_column[:, [f]].toarray() for f in range(X.shape[1]))
     else:
         yield from np.atleast_2d(np.asarray(X).T)
 
