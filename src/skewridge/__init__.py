@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
     from .estimators import DacKernelRidge
+    from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -14,6 +15,7 @@ _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
     "ResponseStratifiedKFold": "splits",
+    "SmoothingSpline": "splines",
     "response_train_test_split": "splits",
 }
 _MODULES = ("datasets", "metrics")
@@ -22,6 +24,7 @@ __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
     "ResponseStratifiedKFold",
+    "SmoothingSpline",
     "__version__",
     "response_train_test_split",
 ]
