@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .estimators import DacKernelRidge
     from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
+    from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ _HOMES = {
     "load_model": "persist",
     "diagnose": "diagnostics",
     "plan": "costs",
+    "SmoothingSpline": "splines",
     "response_train_test_split": "splits",
     "save_model": "persist",
 }
@@ -34,6 +36,7 @@ __all__ = [
     "DacRegressor",
     "ModelFileError",
     "ResponseStratifiedKFold",
+    "SmoothingSpline",
     "__version__",
     "diagnose",
     "load_model",

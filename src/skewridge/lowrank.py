@@ -168,14 +168,14 @@ def sum_features(
     are and the sums whitened: half the work.
     """
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
-    raw = _sum(basis.values if late else basis.features, X, Y, weights, job, label)
+    raw = sum_blocks(basis.values if late else basis.features, X, Y, weights, job, label)
     if not late:
         return raw
     cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
     return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
 
 
-def _sum(
+def sum_blocks(
     features_of: Callable[[FloatArray], FloatArray],
     X: FloatArray,
     Y: FloatArray,
@@ -183,6 +183,8 @@ def _sum(
     job: Job,
     label: str,
 ) -> Sums:
+    """Sum what a function makes of the rows, block by block; it must return arrays of its own, which are changed."""
+
     def block(start: int) -> Sums:
         rows = slice(start, start + BLOCK_ROWS)
         root = np.sqrt(weights[rows])[:, None]

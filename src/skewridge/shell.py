@@ -37,6 +37,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_running(self):
         check_flag("fit_intercept", self.fit_intercept)
+        self._check_machine()
+
+    def _check_machine(self):
         if self.memory_limit is not None:
             check_bytes("memory_limit", self.memory_limit)
         if self.n_jobs is not None:
