@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 
+from .calibrating import fit_quietly
 from .checks import check_choice, check_flag, check_real
 from .kernels import check_kernel_name
 from .pilot import pilot_of
@@ -99,6 +101,8 @@ class DacKernelRidge(KernelEstimator):
     n_features_in_ : int
     nodes_ : list of NodeFit
         The local estimates, with ``keep_nodes=True``.
+    calibration_ : tuple of one Calibration
+        The errors that intervals are made of, once there are any.
 
     Examples
     --------
@@ -178,6 +182,7 @@ class DacKernelRidge(KernelEstimator):
         problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
         coef = fit_nodes(problem, self._job)
 
+        self._seed = seed
         return self._remember(checked, problem, tuning, intercept, coef)
 
     def predict(self, X, return_std=False):
@@ -252,10 +257,22 @@ class DacKernelRidge(KernelEstimator):
             self.penalty_ = problem.penalties
         self.dual_coef_, self.X_fit_, self.intercept_ = collapse(problem, coef), problem.X, intercept
         self._problem, self._centred = problem, self.fit_intercept
+        self._remember_response(self._training_rows()[1], np.ones(len(problem.y)))
         self._expansion = Expansion(problem.X, self.dual_coef_, problem.kernel, float(problem.y.std()))
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
+
+    def _training_rows(self):
+        return self.X_fit_, (self._problem.y + self.intercept_)[:, None], np.ones(len(self.X_fit_))
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Nodes stay as large as they are: fewer rows are dealt to fewer nodes."""
+        n_nodes = max(1, round(self.n_nodes_ * len(X) / len(self.X_fit_)))
+        settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
+        if self.bandwidth_ is not None:  # kernels without a bandwidth take none
+            settings["bandwidth"] = self.bandwidth_
+        return fit_quietly(clone(self).set_params(n_nodes=n_nodes, **settings), X, Y[:, 0]).predict(X_new)
 
     def _node_estimates(self, X):
         X = self._check_new(X)
