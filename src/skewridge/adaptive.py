@@ -14,6 +14,7 @@ from .engine import one_blas_thread
 from .features import can_learn
 from .judging import Candidate
 from .kernels import BANDWIDTH_FREE, check_kernel_name
+from .notebook import centers_summary
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
@@ -293,6 +294,9 @@ class AdaptiveKernelRidge(KernelEstimator):
         self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, chosen.penalty
         self.feature_scale_ = scaling.scale
         self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
+
+    def _summary(self):
+        return centers_summary(self)
 
     def _training_rows(self):
         if not hasattr(self, "_seen"):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from .calibrating import fit_quietly
 from .checks import check_choice, check_flag, check_real
 from .kernels import check_kernel_name
+from .notebook import partition_summary
 from .pilot import pilot_of
 from .pipeline import (
     Expansion,
@@ -262,6 +263,9 @@ class DacKernelRidge(KernelEstimator):
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
+
+    def _summary(self):
+        return partition_summary(self)
 
     def _training_rows(self):
         return self.X_fit_, (self._problem.y + self.intercept_)[:, None], np.ones(len(self.X_fit_))
