@@ -15,11 +15,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import DacKernelRidge, DacRegressor
+from skewridge.calibrating import take_rows
 from skewridge.datasets import make_peaks
 from skewridge.kernels import Kernel
 from skewridge.pipeline import focus_weights
 from skewridge.planning import PartitionSettings
-from skewridge.regressor import seeded, take_rows
+from skewridge.regressor import seeded
 
 
 @parametrize_with_checks(

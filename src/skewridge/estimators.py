@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 
+from .calibrating import fit_quietly
 from .checks import check_choice, check_flag, check_real
 from .kernels import check_kernel_name
+from .notebook import partition_summary
 from .pilot import pilot_of
 from .pipeline import (
     Expansion,
@@ -104,6 +107,8 @@ class DacKernelRidge(KernelEstimator):
     n_features_in_ : int
     nodes_ : list of NodeFit
         The local estimates, with ``keep_nodes=True``.
+    calibration_ : tuple of one Calibration
+        The errors that intervals are made of, once there are any.
 
     Examples
     --------
@@ -185,6 +190,7 @@ class DacKernelRidge(KernelEstimator):
         problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32, centers)
         coef = fit_nodes(problem, self._job)
 
+        self._seed = seed
         return self._remember(checked, problem, tuning, intercept, coef)
 
     def predict(self, X, return_std=False):
@@ -262,10 +268,26 @@ class DacKernelRidge(KernelEstimator):
         if problem.centers is not None:
             self.center_rows_ = problem.centers
         self._problem, self._centred = problem, self.fit_intercept
+        self._remember_response(self._training_rows()[1], np.ones(len(problem.y)))
         self._expansion = Expansion(self.X_fit_, self.dual_coef_, problem.kernel, float(problem.y.std()))
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
+
+    def _summary(self):
+        return partition_summary(self)
+
+    def _training_rows(self):
+        problem = self._problem
+        return problem.X, (problem.y + self.intercept_)[:, None], np.ones(len(problem.y))
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Nodes stay as large as they are: fewer rows are dealt to fewer nodes."""
+        n_nodes = max(1, round(self.n_nodes_ * len(X) / len(self._problem.y)))
+        settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
+        if self.bandwidth_ is not None:  # kernels without a bandwidth take none
+            settings["bandwidth"] = self.bandwidth_
+        return fit_quietly(clone(self).set_params(n_nodes=n_nodes, **settings), X, Y[:, 0]).predict(X_new)
 
     def _node_estimates(self, X):
         X = self._check_new(X)

@@ -6,14 +6,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .calibrating import IntervalMixin
 from .checks import check_bytes, check_choice, check_flag, check_integer, check_magnitude, check_real, check_same_order
 from .engine import Job
 from .kernels import BANDWIDTH_FREE, MAX_DEGREE
+from .notebook import NotebookMixin
 
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 
 
-class KernelEstimator(RegressorMixin, BaseEstimator):
+class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     """Parameters and checks that all kernel estimators have."""
 
     @property

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 
+from .calibrating import fit_quietly
 from .centers import make_pool
 from .checks import check_choice, check_integer, check_real, check_weights, warn_user
 from .engine import one_blas_thread
+from .notebook import spline_summary
 from .scaling import unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
@@ -144,7 +147,8 @@ class SmoothingSpline(KernelEstimator):
         domain = make_domain(X[kept])
         free, terms = full.among(domain.varies)
 
-        pool = make_pool(X[kept], y[kept, None], weights, self.slices, draw_seed(self.random_state))
+        seed = draw_seed(self.random_state)
+        pool = make_pool(X[kept], y[kept, None], weights, self.slices, seed)
         rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
@@ -156,6 +160,8 @@ class SmoothingSpline(KernelEstimator):
             fit = fit_spline(features, normal, self._wish(given, terms))
 
         self._take_over(checked)
+        self._seen, self._seed = (X[kept], y[kept, None], weights), seed
+        self._remember_response(y[kept, None], weights)
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
@@ -187,6 +193,16 @@ class SmoothingSpline(KernelEstimator):
         if not np.isfinite(found[0]).all():
             raise ValueError("The spline overflows at some of these points, too far beyond the range that was fitted.")
         return tuple(found) if return_std else found[0]
+
+    def _summary(self):
+        return spline_summary(self)
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
+        settings = {"theta": self.theta_, "penalty": self.penalty_, "random_state": self._seed}
+        if not isinstance(self.knots, str):
+            settings["knots"] = "random"
+        return fit_quietly(clone(self).set_params(**settings), X, Y[:, 0], weights).predict(X_new)
 
     def _check_parameters(self):
         if isinstance(self.knots, str):
