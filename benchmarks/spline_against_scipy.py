@@ -2,8 +2,9 @@
 
     python benchmarks/spline_against_scipy.py [--rows 100000]
 
-scipy.interpolate.make_smoothing_spline has a knot at every row; ours has the default 130 knots. scipy is given the penalty
-that ours chose: when it chooses by itself it takes a hundred times as long on rows this many, and on [0, 1] it refuses.
+scipy.interpolate.make_smoothing_spline has a knot at every row; ours has the default 130 knots. scipy is given the
+penalty that ours chose: when it chooses by itself it takes a hundred times as long on rows this many, and on [0, 1] it
+refuses.
 Limit: 5 times scipy's time.
 """
 

@@ -4,15 +4,21 @@ from scipy.optimize import approx_fprime
 
 from skewridge.engine import Job
 from skewridge.spline_search import Task, make_ridge, normalised, score_gradient, search_theta, start_theta
-from skewridge.spline_sums import make_features, sum_rows
+from skewridge.spline_sums import make_features, make_free, sum_rows
 from skewridge.spline_terms import make_model
 
 RNG = np.random.default_rng(0)
 X = RNG.random((200, 2))
 Y = np.sin(6 * X[:, 0]) * X[:, 1] + 0.2 * RNG.normal(size=200)
 MODEL = make_model(["cubic", "cubic"], [(0, 1)])
-FEATURES = make_features(MODEL, X[:25])
-TASK = Task(sum_rows(FEATURES, X, Y, np.ones(200), Job()), FEATURES(X[:25]).T, FEATURES.term)
+FEATURES, FREE = make_features(MODEL, X[:25]), make_free(MODEL, X, np.ones(200))
+
+
+def task_of(y):
+    return Task(sum_rows(FEATURES, FREE, X, y, np.ones(200), Job()), FEATURES(X[:25]).T, FEATURES.term)
+
+
+TASK = task_of(Y)
 THETA = np.array([2.0, 0.1, 3.0, 40.0, 900.0])
 
 
@@ -77,12 +83,13 @@ def test_the_start_is_the_squared_norms_of_a_first_fit():
 
 @pytest.mark.parametrize("penalty", [None, 1e-4])
 def test_the_search_ends_where_the_gradient_is_zero_or_a_term_has_no_weight(penalty):
-    theta, steps = search_theta(TASK, start_theta(TASK, penalty), penalty)
+    theta, steps, converged = search_theta(TASK, start_theta(TASK, penalty), penalty)
     ridge = make_ridge(TASK, theta).best() if penalty is None else 200 * penalty
     _, gradient = score_gradient(TASK, theta, ridge)
     if penalty is not None:
         gradient -= theta / theta.sum() * gradient.sum()
     assert steps >= 1
+    assert converged
     assert theta.mean() == pytest.approx(1.0)
     assert np.abs(gradient).max() < 1e-4
     start = start_theta(TASK, penalty)
@@ -98,8 +105,7 @@ def test_where_the_rows_are_used_up_the_score_goes_up():
 
 
 def test_a_response_that_the_free_functions_explain_gets_the_largest_ridge():
-    line = sum_rows(FEATURES, X, 3 * X[:, 0] - 1, np.ones(200), Job())
-    task = Task(line, FEATURES(X[:25]).T, FEATURES.term)
+    task = task_of(3 * X[:, 0] - 1)
     found = make_ridge(task, THETA)
     assert found.best() >= 1e4 * found.eigenvalues.max()
     assert np.isfinite(start_theta(task, None)).all()

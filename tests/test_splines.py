@@ -393,3 +393,26 @@ def test_other_dtypes_read_only_and_strided_arrays():
     assert np.array_equal(model.predict(wide), double.predict(single.astype(float)))
     whole = (X * 100).astype(int)
     assert np.isfinite(SmoothingSpline(random_state=0).fit(whole, Y).predict(whole)).all()
+
+
+@pytest.mark.parametrize("spread", [1, 4, 8])
+def test_close_knots_lose_no_digits_of_the_fit(spread):
+    """A feature with a long tail: nearly all knots are within a tiny part of the interval."""
+    rng = np.random.default_rng(0)
+    Z = rng.lognormal(0, spread, (300, 2))
+    y = np.log(Z[:, 0]) + 0.1 * rng.normal(size=300)
+    model = SmoothingSpline(interactions="all", random_state=0).fit(Z, y)
+    rss = np.sum((y - model.predict(Z)) ** 2)
+    assert rss == pytest.approx(model.sigma2_ * (300 - model.dof_), rel=1e-5)
+
+
+def test_a_search_that_does_not_end_is_told(monkeypatch):
+    monkeypatch.setattr("skewridge.spline_search.MOST_STEPS", 2)
+    with pytest.warns(UserWarning, match="The search for theta ended after 2 steps, before GCV settled"):
+        SmoothingSpline(interactions="all", random_state=0).fit(X, Y)
+
+
+def test_a_penalty_that_rounding_cannot_tell_from_none_interpolates():
+    model = SmoothingSpline(interactions="all", n_knots=300, penalty=1e-300, theta=THETA).fit(X, Y)
+    assert 1e-300 < model.penalty_ < 1e-12
+    np.testing.assert_allclose(model.predict(X), Y, atol=1e-3)

@@ -11,7 +11,7 @@ from .scaling import unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
 from .spline_fit import Wish, fit_spline
-from .spline_sums import affordable, make_features, sum_rows
+from .spline_sums import affordable, make_features, make_free, sum_rows
 from .spline_terms import check_pairs, check_splines, make_domain, make_model
 from .splits import draw_seed
 
@@ -149,11 +149,14 @@ class SmoothingSpline(KernelEstimator):
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
         with one_blas_thread():
-            features = make_features(full.only(free, terms), domain(X[knot_rows]))
+            model = full.only(free, terms)
+            features = make_features(model, domain(X[knot_rows]))
             job = affordable(self._job, features, len(rows), self._limit)
             terms = np.array(terms, dtype=np.int64)[features.places]
-            normal = sum_rows(features, domain(X[rows]), unit[:, 0], pool.weights, job)
-            fit = fit_spline(features, normal, self._wish(given, terms))
+            scaled = domain(X[rows])
+            lines = make_free(model, scaled, pool.weights)
+            normal = sum_rows(features, lines, scaled, unit[:, 0], pool.weights, job)
+            fit = fit_spline(features, lines, normal, self._wish(given, terms))
 
         self._take_over(checked)
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
@@ -180,7 +183,7 @@ class SmoothingSpline(KernelEstimator):
         """
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
-        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        with one_blas_thread():
             found = [self._fit.predict(X, self._job) * self._unit + self._mean]
             if return_std:
                 found.append(self._fit.std(X, self._job) * self._unit)
@@ -249,14 +252,19 @@ class SmoothingSpline(KernelEstimator):
     def _remember(self, full, free, terms):
         fit = self._fit
         self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
-        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free_coef * self._unit
+        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
         self.null_coef_[0] += self._mean
         self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
         self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2
 
     def _warn(self, normal):
-        if self.penalty == "auto" and self.alpha * normal.n_free >= normal.n_rows > 1:
+        if self.penalty == "auto" and self.alpha * normal.n_free >= normal.n_rows and len(self._fit.theta):
             warn_user(
                 f"{normal.n_rows:g} rows are too few to choose a penalty by GCV beside {normal.n_free} free functions: "
                 "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
+            )
+        if not self._fit.converged:
+            warn_user(
+                f"The search for theta ended after {self.n_iter_} steps, before GCV settled. Use fewer terms, or "
+                "theta='start'."
             )
