@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .costs import plan
+    from .diagnostics import diagnose
     from .estimators import DacKernelRidge
+    from .persist import ModelFileError, load_model, save_model
+    from .regressor import DacRegressor
     from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
@@ -14,19 +18,31 @@ __version__ = "0.1.0"
 _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
+    "DacRegressor": "regressor",
+    "ModelFileError": "persist",
     "ResponseStratifiedKFold": "splits",
+    "load_model": "persist",
+    "diagnose": "diagnostics",
+    "plan": "costs",
     "SmoothingSpline": "splines",
     "response_train_test_split": "splits",
+    "save_model": "persist",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "metrics", "theory")
 
 __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
+    "DacRegressor",
+    "ModelFileError",
     "ResponseStratifiedKFold",
     "SmoothingSpline",
     "__version__",
+    "diagnose",
+    "load_model",
+    "plan",
     "response_train_test_split",
+    "save_model",
 ]
 
 

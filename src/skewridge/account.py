@@ -9,7 +9,7 @@ import numpy as np
 
 from .adapting import LowRankModel
 from .choosing import Chosen, Searched
-from .judging import Verdict
+from .judging import Verdict, pass_work
 from .slices import FloatArray, IntArray
 
 
@@ -62,7 +62,7 @@ def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, unit
     verdict, searched = chosen.verdict, chosen.searched
     if verdict is None or searched is None:
         return told
-    fit = len(searched.rows) * len(model.rows) * (2.0 * len(model.rows) + 30.0)
+    fit = pass_work(len(searched.rows), len(model.rows))
     return replace(
         told,
         criterion="cv",

@@ -108,7 +108,7 @@ def inclusion_probability(
     held = np.flatnonzero(counts)
     n, c = counts[held], copies[held]
     q, r = np.divmod(n * c, n_nodes)
-    present, present_odd = (-np.expm1(_log_absence(n * c, c, drawn)) for drawn in (q, q + 1))
+    present, present_odd = (-np.expm1(log_absence(n * c, c, drawn)) for drawn in (q, q + 1))
     pi[held] = np.where(c == 1, 1.0 / n_nodes, ((n_nodes - r) * present + r * present_odd) / n_nodes)
     if max_per_slice is not None:
         bound = np.minimum(n, q + (r > 0)) > max_per_slice
@@ -147,7 +147,7 @@ def _from_keys(keys: IntArray, n_rows: int, n_nodes: int) -> Allocation:
     return Allocation(np.remainder(keys, n_rows, out=keys).astype(small), starts)
 
 
-def _log_absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArray:
+def log_absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArray:
     """log C(M - c, q) / C(M, q): the chance that none of c slots is among q drawn of M; -inf where it is none.
 
     With L(x) = log x! it is L(M-c) + L(M-q) - L(M) - L(M-c-q). Where all four are large, Stirling's series is used
@@ -177,8 +177,8 @@ def _capped_probability(n: IntArray, c: IntArray, n_nodes: int, cap: int) -> Flo
 
 def _normal_kept(n: IntArray, c: IntArray, q: IntArray, cap: int) -> FloatArray:
     """E[min(D, cap)] with D taken as normal with its exact mean and variance; for slices too large to step through."""
-    absent = np.exp(_log_absence(n * c, c, q))
-    both = np.where(n > 1, np.exp(_log_absence(n * c, 2 * c, q)), 0.0)
+    absent = np.exp(log_absence(n * c, c, q))
+    both = np.where(n > 1, np.exp(log_absence(n * c, 2 * c, q)), 0.0)
     mean = n * (1.0 - absent)
     sd = np.sqrt(np.maximum(n * absent * (1.0 - absent) + n * (n - 1.0) * (both - absent**2), 1e-12))
     t = (cap - mean) / sd

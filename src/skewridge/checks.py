@@ -112,6 +112,19 @@ def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y"
         )
 
 
+def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArray[np.float64]:
+    """Return finite numbers as a one-dimensional array, a single column as a vector, or raise."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional with at least one value; got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers; got nan or inf. Drop or repair those rows.")
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name} must have one value a row: expected {length}, got {len(array)}.")
+    return array
+
+
 def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike."""
     try:

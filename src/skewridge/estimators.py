@@ -16,6 +16,7 @@ from .pipeline import (
     node_estimates,
     node_fits,
     partition_rows,
+    shared_centers,
     spread,
 )
 from .planning import PartitionSettings
@@ -63,8 +64,10 @@ class DacKernelRidge(KernelEstimator):
         "auto" is "loo".
     scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
         What choices aim at; a callable takes y and returns how much every row's squared error counts.
-    local_solver : {"exact"}, default="exact"
-        How a node is solved.
+    local_solver : {"exact", "nystroem"}, default="exact"
+        How a node is solved: exactly, over its own rows; or over centres that all nodes share, half of them drawn
+        evenly over the slices, 5 sqrt(N) in all but at most half a node's rows and at least 100. The average is then
+        one short expansion, and a node of n rows costs n m^2 instead of n^3 / 3.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     keep_nodes : bool, default=False
@@ -91,10 +94,12 @@ class DacKernelRidge(KernelEstimator):
     penalty_ : float, or (k,) array with "gcv" and "cp"
     tuning_ : Tuning
         How they were chosen: ``bandwidths``, ``penalties``, ``values``, the choice, ``at_edge``, ``cost``.
-    dual_coef_ : (N,) array
+    dual_coef_ : (N,) array, or (m,) with shared centres
         The average as one expansion: the mean over nodes of each row's coefficient.
-    X_fit_ : (N, d) array
-        The training rows in the order given.
+    X_fit_ : (N, d) array, or (m, d)
+        The training rows in the order given, or the shared centres.
+    center_rows_ : (m,) array
+        The rows that are shared centres, with ``local_solver="nystroem"``.
     intercept_ : float
     n_features_in_ : int
     nodes_ : list of NodeFit
@@ -172,10 +177,12 @@ class DacKernelRidge(KernelEstimator):
         request = self._request
         scores = row_scores(self.scoring, y)
         sliced = self._sliced(X, y, seed)
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job)
-        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
+        shared = self.local_solver == "nystroem"
+        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job, shared)
+        centers = shared_centers(X, sliced, partition, self.slices, seed) if shared else None
+        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed, centers)
         kernel, penalties, tuning = tune(request, data, self._job)
-        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
+        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32, centers)
         coef = fit_nodes(problem, self._job)
 
         return self._remember(checked, problem, tuning, intercept, coef)
@@ -235,7 +242,7 @@ class DacKernelRidge(KernelEstimator):
         else:
             check_real("penalty", self.penalty, 0, open_low=True, also=", or the name of a way to choose it")
         check_choice("slice_on", self.slice_on, ["response", "pilot"])
-        check_choice("local_solver", self.local_solver, ["exact"], later=["nystroem"])
+        check_choice("local_solver", self.local_solver, ["exact", "nystroem"])
         check_flag("keep_nodes", self.keep_nodes)
         self._request.check()
         self._check_running()
@@ -250,9 +257,12 @@ class DacKernelRidge(KernelEstimator):
         self.bandwidth_, self.penalty_, self.tuning_ = tuning.bandwidth, tuning.penalty, tuning
         if self._request.is_local:
             self.penalty_ = problem.penalties
-        self.dual_coef_, self.X_fit_, self.intercept_ = collapse(problem, coef), problem.X, intercept
+        self.dual_coef_, self.intercept_ = collapse(problem, coef), intercept
+        self.X_fit_ = problem.X if problem.centers is None else problem.X[problem.centers]
+        if problem.centers is not None:
+            self.center_rows_ = problem.centers
         self._problem, self._centred = problem, self.fit_intercept
-        self._expansion = Expansion(problem.X, self.dual_coef_, problem.kernel, float(problem.y.std()))
+        self._expansion = Expansion(self.X_fit_, self.dual_coef_, problem.kernel, float(problem.y.std()))
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
@@ -261,4 +271,4 @@ class DacKernelRidge(KernelEstimator):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._problem.kernel, self.X_fit_, X, self._job)
+        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X, self._job)

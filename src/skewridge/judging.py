@@ -135,9 +135,14 @@ class FoldedRows:
         return len(self.X)
 
 
+def pass_work(n_rows: int, rank: float) -> float:
+    """Operations of one pass over the rows: kernel values, whitening and sums."""
+    return n_rows * rank * (2.0 * rank + 30.0)
+
+
 def judging_work(n_rows: int, rank: float) -> float:
     """Operations of one judgement: a pass over the rows, and every fold's projection and path."""
-    return n_rows * rank * (2.0 * rank + 30.0) + N_FOLDS * 10.0 * rank**3
+    return pass_work(n_rows, rank) + N_FOLDS * 10.0 * rank**3
 
 
 def fold_rows(X: FloatArray, Y: FloatArray, scores: FloatArray | None, pools: dict[str, Pool], most: int) -> FoldedRows:

@@ -63,13 +63,13 @@ def factorise(
     try:
         factor = cholesky(matrix)
     except NotPositiveDefinite as error:
-        raise _unsolvable(node, len(X), penalty, error.minor) from error
+        raise unsolvable(node, len(X), penalty, error.minor) from error
     if not np.isfinite(factor.diagonal()).all():
-        raise _unsolvable(node, len(X), penalty, NOT_FINITE)
+        raise unsolvable(node, len(X), penalty, NOT_FINITE)
     return factor
 
 
-def _unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.LinAlgError:
+def unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.LinAlgError:
     """What to say of a node whose leading minor is not positive, or not finite."""
     where = f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {penalty:.3g}"
     if minor == NOT_FINITE:
@@ -119,7 +119,7 @@ class Nodes:
             *(self.allocation.rows, self.allocation.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
         )
         if failed >= 0:
-            raise _unsolvable(failed, int(sizes[failed]), float(self.penalties[failed]), minor)
+            raise unsolvable(failed, int(sizes[failed]), float(self.penalties[failed]), minor)
 
     def batches(self) -> list[IntArray]:
         """The nodes, largest first, in batches of some work each: small ones cost no visible overhead."""

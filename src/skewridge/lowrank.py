@@ -78,6 +78,12 @@ class Basis:
 
 def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
     """Return the basis of some centres; rank-revealing, so repeated or nearly dependent centres do no harm."""
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(kernel.diagonal(centers)).all()
+    if not finite:
+        raise np.linalg.LinAlgError(
+            f"The {kernel.name} kernel's values overflow. Standardise the features or lower the degree."
+        )
     if len(centers) > MANY:
         factor = _independent(kernel, centers)
         if factor is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_choice, check_real, check_same_order
+from .checks import check_choice, check_real, check_same_order, check_vector
 from .slices import FloatArray, slice_edges, slice_labels
 
 BoolArray = npt.NDArray[np.bool_]
@@ -78,7 +78,7 @@ def rare_mse(
     81.0
     """
     y_true, y_pred, y_ref = _check(y_true, y_pred, y_ref)
-    by = y_true if by is None else _vector("by", by, len(y_true))
+    by = y_true if by is None else check_vector("by", by, len(y_true))
     rare = rare_region(by, y_ref, slices=slices, share=share)
     if not rare.any():
         _undefined("rare_mse", "no row lies in the rare region")
@@ -100,9 +100,9 @@ def rare_region(values: Any, y_ref: Any, *, slices: Any = "scott", share: float 
     [False, True, True, True]
     """
     share = check_real("share", share, 0, 1)
-    values, y_ref = _vector("values", values), _vector("y_ref", y_ref)
+    values, y_ref = check_vector("values", values), check_vector("y_ref", y_ref)
     edges = slice_edges(y_ref, slices)
-    rare = _rare_slices(np.bincount(slice_labels(y_ref, edges), minlength=len(edges) - 1), share)
+    rare = rare_slices(np.bincount(slice_labels(y_ref, edges), minlength=len(edges) - 1), share)
     outside = (values < y_ref.min()) | (values > y_ref.max())
     return rare[slice_labels(values, edges)] | outside
 
@@ -129,7 +129,7 @@ def relevance(values: Any, y_ref: Any) -> FloatArray:
     On a side where no point of y_ref lies beyond the fence (quartile +- 1.5 IQR) phi is 0. The curve is the
     monotone cubic with zero slopes at its control points.
     """
-    values, y_ref = _vector("values", values), _vector("y_ref", y_ref)
+    values, y_ref = check_vector("values", values), check_vector("y_ref", y_ref)
     low, middle, high = np.percentile(y_ref, [25, 50, 75])
     reach = 1.5 * (high - low)
     if reach == 0:
@@ -201,7 +201,8 @@ _METRICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _rare_slices(counts: npt.NDArray[np.int64], share: float) -> BoolArray:
+def rare_slices(counts: npt.NDArray[np.int64], share: float = RARE_SHARE) -> BoolArray:
+    """Return which slices make the rare region: the least full while they hold at most ``share`` of the rows."""
     distance = np.abs(np.arange(len(counts)) - np.argmax(counts))
     order = np.lexsort((-distance, counts))
     within = np.cumsum(counts[order]) <= share * counts.sum()
@@ -219,20 +220,8 @@ def _smooth_step(distance: FloatArray, reach: float) -> FloatArray:
 
 def _check(y_true: Any, y_pred: Any, y_ref: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     check_same_order(y_true, y_pred, ("y_true", "y_pred"))
-    true = _vector("y_true", y_true)
-    return true, _vector("y_pred", y_pred, len(true)), true if y_ref is None else _vector("y_ref", y_ref)
-
-
-def _vector(name: str, values: Any, length: int | None = None) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be one-dimensional with at least one value; got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must hold finite numbers; got nan or inf. Drop or repair those rows.")
-    if length is not None and len(array) != length:
-        raise ValueError(f"{name} must have one value a row: expected {length}, got {len(array)}.")
-    return array
+    true = check_vector("y_true", y_true)
+    return true, check_vector("y_pred", y_pred, len(true)), true if y_ref is None else check_vector("y_ref", y_ref)
 
 
 def _undefined(metric: str, reason: str) -> None:

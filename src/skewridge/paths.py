@@ -40,7 +40,7 @@ class Path:
     Attributes
     ----------
     penalties : (P,) array
-    coef : (P, n) array
+    coef : (P, n) array; (P, m) where the node's estimate is an expansion over m centres
     residual : (P, n) array, y - f on the node's own rows
     unexplained : (P, m) array, 1 - A_ii of the rows asked for, A the hat matrix
     rows : (m,) array
@@ -55,7 +55,7 @@ class Path:
     @property
     def trace(self) -> FloatArray:
         """tr A, the degrees of freedom, (P,); all leverages must have been asked for."""
-        return self.coef.shape[1] - self.unexplained.sum(axis=1)
+        return self.residual.shape[1] - self.unexplained.sum(axis=1)
 
     @property
     def left_out(self) -> FloatArray:
@@ -108,15 +108,20 @@ def shifted_factors(T: Tridiagonal, ridges: FloatArray) -> tuple[FloatArray, Flo
 
 def _leverages(T: Tridiagonal, pivots: FloatArray, below: FloatArray, rows: IntArray) -> FloatArray:
     """[Q (T + c)^-1 Q']_ii for some rows i, (P, m), a few columns of Q' at a time."""
-    from .tridiagonal import inverse_diagonals
-
     out = np.empty((len(pivots), len(rows)))
     for start in range(0, len(rows), LEVERAGES_AT_ONCE):
         block = rows[start : start + LEVERAGES_AT_ONCE]
         units = np.zeros((len(block), pivots.shape[1]))
         units[np.arange(len(block)), block] = 1.0
-        basis = np.ascontiguousarray(T.rotate(units, transpose=True).T)
-        part = np.empty((len(pivots), len(block)))
-        inverse_diagonals(pivots, below, basis, part)
-        out[:, start : start + len(block)] = part
+        out[:, start : start + len(block)] = quadratic_forms(T, pivots, below, units)
+    return out
+
+
+def quadratic_forms(T: Tridiagonal, pivots: FloatArray, below: FloatArray, rows: FloatArray) -> FloatArray:
+    """v' Q (T + c)^-1 Q' v for every row v and every ridge c that was factorised, (P, m); rows are overwritten."""
+    from .tridiagonal import inverse_diagonals
+
+    basis = np.ascontiguousarray(T.rotate(rows, transpose=True).T)
+    out = np.empty((len(pivots), len(rows)))
+    inverse_diagonals(pivots, below, basis, out)
     return out

@@ -15,8 +15,11 @@ from joblib import effective_n_jobs
 from .allocation import Allocation, allocate, inclusion_probability
 from .engine import Job, run
 from .kernels import Kernel, Product
-from .local import NodeFit, Nodes, Workspace, make_nodes
-from .planning import PartitionSettings, plan_fit
+from .lapack import NOT_FINITE, NotPositiveDefinite
+from .local import NodeFit, Nodes, Workspace, make_nodes, unsolvable
+from .lowrank import Basis, make_basis
+from .planning import PartitionSettings, n_shared_centers, plan_fit
+from .sharing import SharedNode, draw_shared, spread_out
 from .slices import FloatArray, IntArray, Slices
 
 BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or memory_limit
@@ -64,7 +67,8 @@ class Expansion:
 class Problem:
     """What the nodes solve: rows, centred response, who holds which row, kernel, and a penalty for every node.
 
-    In single precision where that is asked for and the penalty is large enough.
+    In single precision where that is asked for and the penalty is large enough. ``centers`` are rows over which every
+    node's estimate is expanded; None: each over its own rows.
     """
 
     X: FloatArray
@@ -73,6 +77,23 @@ class Problem:
     kernel: Kernel
     penalties: FloatArray
     single: bool = False
+    centers: IntArray | None = None
+
+    @property
+    def terms(self) -> IntArray:
+        """The row of every node's every term, node after node."""
+        allocation = self.partition.allocation
+        return allocation.rows if self.centers is None else np.tile(self.centers, len(allocation))
+
+    @property
+    def points(self) -> IntArray:
+        """The rows that the average is expanded over."""
+        return np.arange(len(self.y)) if self.centers is None else self.centers
+
+    def shared_node(self, i: int, basis: Basis) -> SharedNode:
+        """Node i over the shared centres, whose functions are the basis."""
+        rows, weights = self.partition.node(i)
+        return SharedNode(basis, self.X[rows], self.y[rows], weights)
 
     @property
     def nodes(self) -> Nodes:
@@ -88,9 +109,13 @@ def partition_rows(
     seed: int,
     limit: float | None,
     job: Job,
+    shared: bool = False,
 ) -> Partition:
-    """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2)."""
-    slices, plan = plan_fit(y, settings, n_features, limit, effective_n_jobs(job.n_jobs))
+    """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2).
+
+    ``shared``: the nodes' estimates are to be expanded over shared centres.
+    """
+    slices, plan = plan_fit(y, settings, n_features, limit, effective_n_jobs(job.n_jobs), shared)
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
     return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings))
 
@@ -105,25 +130,56 @@ def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> 
     return weights[slices.labels]
 
 
+def shared_centers(X: FloatArray, sliced: FloatArray, partition: Partition, rule: object, seed: int) -> IntArray:
+    """Draw the rows that all nodes' estimates are to be expanded over."""
+    allocation = partition.allocation
+    m = n_shared_centers(len(X), len(allocation.rows) / len(allocation))
+    return draw_shared(X, sliced, rule, m, seed)
+
+
 def fit_nodes(problem: Problem, job: Job) -> FloatArray:
-    """Solve every node on its own rows, largest first; the coefficients of all, (N~,), node after node."""
+    """Solve every node on its own rows, largest first; the coefficients of all :attr:`Problem.terms`."""
+    if problem.centers is not None:
+        return _fit_shared(problem, problem.centers, job)
     nodes, workspace = problem.nodes, Workspace()
     for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
         pass
     return nodes.coef.astype(np.float64, copy=False)
 
 
+def _fit_shared(problem: Problem, centers: IntArray, job: Job) -> FloatArray:
+    """The same over the shared centres, (k m,): 0 at centres that the others explain."""
+    basis = make_basis(problem.kernel, problem.X[centers])
+
+    def local(i: int) -> FloatArray:
+        node, penalty = problem.shared_node(i, basis), float(problem.penalties[i])
+        try:
+            beta = node.beta(penalty)
+        except NotPositiveDefinite as error:
+            raise unsolvable(i, len(node.y), penalty, error.minor) from error
+        if not np.isfinite(beta).all():
+            raise unsolvable(i, len(node.y), penalty, NOT_FINITE)
+        return spread_out(basis.dual(beta[None, :]), basis, len(centers))[0]
+
+    return np.concatenate(list(run(local, range(len(problem.partition.allocation)), job, "local fits")))
+
+
 def node_fits(problem: Problem, coef: FloatArray) -> list[NodeFit]:
     """The local estimates one by one."""
-    allocation = problem.partition.allocation
+    allocation, centers = problem.partition.allocation, problem.centers
+    if centers is not None:
+        return [NodeFit(centers, part) for part in coef.reshape(len(allocation), -1)]
     parts = np.split(coef, allocation.starts[1:-1])
     return [NodeFit(rows, part) for rows, part in zip(allocation, parts, strict=True)]
 
 
 def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
-    """Average the local estimates: beta_i = (1/k) sum of row i's coefficient over the nodes that hold it."""
-    allocation = problem.partition.allocation
-    return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
+    """Average the local estimates: beta_i = (1/k) sum of row i's coefficient over the nodes that hold it.
+
+    One coefficient for every one of :attr:`Problem.points`.
+    """
+    total = np.bincount(problem.terms, weights=coef, minlength=len(problem.y))
+    return total[problem.points] / len(problem.partition.allocation)
 
 
 def evaluate(expansion: Expansion, X: FloatArray, job: Job) -> FloatArray:

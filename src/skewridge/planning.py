@@ -18,6 +18,8 @@ TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
 FEWEST_ROWS_PER_NODE = 50  # "auto" takes at most N/50 nodes
 
+CENTERS_RATE, FEWEST_CENTERS = 5.0, 100  # shared centres: 5 sqrt(N), at most half a node and at least 100
+
 _OVERSAMPLINGS = (1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 8, 1 / 10, 1 / 20, 1 / 50, 0.0)
 
 
@@ -58,6 +60,7 @@ class Plan:
     n_distinct : expected N~, the sum of the node sizes
     n_bytes : peak memory beyond the data passed in
     n_flops : floating-point operations of the local solves
+    n_centers : of the expansions that nodes share, or None where every node expands over its own rows
     """
 
     n_rows: int
@@ -68,6 +71,7 @@ class Plan:
     n_distinct: float
     n_bytes: float
     n_flops: float
+    n_centers: int | None = None
 
     def __str__(self) -> str:
         return (
@@ -78,39 +82,72 @@ class Plan:
 
 
 def plan_fit(
-    y: FloatArray, settings: PartitionSettings, n_features: int, limit: float | None = None, n_matrices: int = 1
+    y: FloatArray,
+    settings: PartitionSettings,
+    n_features: int,
+    limit: float | None = None,
+    n_matrices: int = 1,
+    shared: bool = False,
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
     ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once, one
-    a worker.
+    a worker. ``shared``: nodes share their centres.
     """
-    if settings.n_nodes != "auto" and settings.n_nodes > len(y):
-        raise ValueError(
-            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {len(y)} rows. "
-            "Use fewer nodes, or 'auto'."
-        )
+    check_n_nodes(settings, len(y))
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
-    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices)
-    allowed = machine_memory() if limit is None else limit
-    if plan.n_bytes > allowed:
-        which = "the machine's memory" if limit is None else "memory_limit"
-        raise MemoryError(
-            f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-            f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
-        )
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, shared)
+    refusal = memory_refusal(y, slices, settings, plan, limit, n_matrices)
+    if refusal is not None:
+        raise MemoryError(refusal)
     return slices, plan
 
 
+def check_n_nodes(settings: PartitionSettings, n_rows: int) -> None:
+    """Refuse more nodes than rows."""
+    if settings.n_nodes != "auto" and settings.n_nodes > n_rows:
+        raise ValueError(
+            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {n_rows} rows. "
+            "Use fewer nodes, or 'auto'."
+        )
+
+
+def memory_refusal(
+    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, limit: float | None, n_matrices: int
+) -> str | None:
+    """Say what the fit needs, what there is and what would fit; None where the memory holds it."""
+    allowed = machine_memory() if limit is None else limit
+    if plan.n_bytes <= allowed:
+        return None
+    which = "the machine's memory" if limit is None else "memory_limit"
+    return (
+        f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
+        f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
+    )
+
+
+def n_shared_centers(n_rows: int, node_size: float) -> int:
+    """How many centres nodes share: 5 sqrt(N), at most half a node and at least 100, where there are as many rows.
+
+    With half as many centres as a node has rows its sums cost 3/4 of an exact solve, with fewer the less.
+    """
+    return min(n_rows, max(FEWEST_CENTERS, int(min(CENTERS_RATE * np.sqrt(n_rows), node_size / 2))))
+
+
 def make_plan(
-    slices: Slices, n_nodes: int, n_features: int, max_per_slice: int | None = None, n_matrices: int = 1
+    slices: Slices,
+    n_nodes: int,
+    n_features: int,
+    max_per_slice: int | None = None,
+    n_matrices: int = 1,
+    shared: bool = False,
 ) -> Plan:
     """Return what a fit on these slices and nodes needs.
 
-    A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram; the
-    largest node is taken four standard deviations above the mean. Rows are held once more, as the kernel takes them,
-    and so are all nodes' coefficients.
+    A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram; with m shared centres
+    it holds n m and costs 2 n m^2. The largest node is taken four standard deviations above the mean. Rows are held
+    once more, as the kernel takes them, and so are all nodes' coefficients.
     """
     counts, rows = slices.counts, slices.n_rows
     pi = inclusion_probability(counts, slices.copies, n_nodes, max_per_slice)
@@ -119,9 +156,24 @@ def make_plan(
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
     workers = min(n_matrices, n_nodes)
-    solving = 8.0 * (workers * largest * (largest + 2 * n_features) + distinct + rows * (3 * n_features + 6))
-    flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
-    return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
+    m = n_shared_centers(rows, size) if shared else None
+    local, terms, flops = _exact_cost(size, largest, n_features) if m is None else _shared_cost(size, largest, m)
+    kept = n_nodes * terms + rows * (3 * n_features + 6)
+    solving = 8.0 * (workers * (local + 2 * largest * n_features) + kept)
+    return Plan(
+        *(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving),
+        *(n_nodes * flops, m),
+    )
+
+
+def _exact_cost(size: float, largest: float, n_features: int) -> tuple[float, float, float]:
+    """Numbers held, terms and operations of a node that expands over its own rows."""
+    return largest**2, size, size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25)
+
+
+def _shared_cost(size: float, largest: float, m: int) -> tuple[float, float, float]:
+    """The same of a node with m shared centres: its features, weighted or not, and a few m x m matrices."""
+    return 2 * largest * m + 4.0 * m**2, float(m), 2 * size * m**2 + m**3 / 3
 
 
 def choose_n_nodes(y: FloatArray, slices: Slices, settings: PartitionSettings, n_features: int) -> int:
@@ -165,7 +217,7 @@ def _memory_remedies(
     y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_matrices: int
 ) -> str:
     def need(cut: Slices, k: int, cap: int | None) -> float:
-        return make_plan(cut, k, plan.n_features, cap, n_matrices).n_bytes
+        return make_plan(cut, k, plan.n_features, cap, n_matrices, plan.n_centers is not None).n_bytes
 
     fits = _fits(y, slices, settings, lambda cut, cap: need(cut, plan.n_nodes, cap) <= allowed)
     doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)

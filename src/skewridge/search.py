@@ -37,7 +37,10 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class Data:
-    """The rows to tune on: X, the centred and the observed response, how much each counts, and who holds them."""
+    """The rows to tune on: X, the centred and the observed response, how much each counts, and who holds them.
+
+    ``centers`` are the rows that nodes expand over, if they share them.
+    """
 
     X: FloatArray
     y: FloatArray
@@ -46,6 +49,7 @@ class Data:
     partition: Partition
     settings: PartitionSettings
     seed: int
+    centers: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ class Search:
         if not len(which):
             return [[] for _ in bandwidths]
         data = self.data
-        return try_nodes(trial, which, data.X, data.y, self.base, bandwidths, self.penalties, self.job)
+        return try_nodes(trial, which, data.X, data.y, self.base, bandwidths, self.penalties, self.job, data.centers)
 
     def _judge(self, bandwidths: list[float | None], scores: FloatArray) -> list[Risk]:
         """The criterion along the penalties at bandwidths just tried, over the rows of all trials."""

@@ -58,7 +58,7 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _take_over(self, checked):
         """Take what was validated on the clone, and forget what an earlier fit left."""
-        for name in ("n_features_in_", "feature_names_in_", "nodes_"):
+        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
 

@@ -28,16 +28,20 @@ Term = tuple[Factor, ...]
 
 @dataclass(frozen=True)
 class Domain:
-    """The intervals that are mapped to [0, 1], feature by feature; a constant feature is 1/2 everywhere."""
+    """The intervals that are mapped to [0, 1], feature by feature; a constant one has span 0 and is 1/2 everywhere."""
 
     low: FloatArray
     span: FloatArray
-    varies: Any
+
+    @property
+    def varies(self) -> Any:
+        """Which features are not constant, (d,)."""
+        return self.span > 0
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return the scaled features; points outside the intervals are outside [0, 1]."""
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused with the prediction
-            scaled = ((X - self.low) / self.span + MARGIN) / (1 + 2 * MARGIN)
+            scaled = ((X - self.low) / np.where(self.varies, self.span, 1.0) + MARGIN) / (1 + 2 * MARGIN)
         return np.where(self.varies, scaled, 0.5)
 
 
@@ -53,7 +57,7 @@ def make_domain(X: FloatArray) -> Domain:
     """
     low, span = X.min(axis=0), np.ptp(X, axis=0)
     varies = span > np.maximum(CONSTANT * np.abs(X).max(axis=0), TINIEST)
-    return Domain(low, np.where(varies, span, 1.0), varies)
+    return Domain(low, np.where(varies, span, 0.0))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,13 +11,16 @@ from .criteria import cp, error_products, gcv
 from .engine import Job, run
 from .kernels import Kernel
 from .local import Workspace
+from .lowrank import make_basis
 from .paths import Path, reduce_node, solve_path
+from .sharing import SharedNode, spread_out
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, slice_quietly
 
 BLOCK_ROWS = 128
 
 Node = tuple[IntArray, FloatArray | None]
+Paths = Callable[[FloatArray, FloatArray, FloatArray | None, FloatArray, IntArray | None], Iterator[Path]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Tried:
 
     Attributes
     ----------
-    rows : (n,) array, the node's rows
+    rows : (n,) array, the rows that the node's estimate is expanded over: its own, or the shared centres
     coef : (P, n) array
     judged : (h,) array, places among the judged rows of those that the node holds; empty unless they are left out
     left_out : (P, h) array, y minus the node's estimate without the row
@@ -86,27 +90,58 @@ def try_nodes(
     bandwidths: list[float | None],
     penalties: FloatArray,
     job: Job,
+    centers: IntArray | None = None,
 ) -> list[list[Tried]]:
     """Solve some of a trial's nodes for every bandwidth and penalty; ``[i][j]`` is bandwidth i, node j.
+
+    ``centers`` are the rows that nodes expand over, if they share them.
+    """
+    paths = _exact_paths(base, bandwidths) if centers is None else _shared_paths(base, bandwidths, X[centers])
+
+    def one(j: int) -> list[Tried]:
+        rows, weights = trial.nodes[j]
+        held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
+        points = rows if centers is None else centers
+        return [
+            _tried(points, path, judged, weights, trial.left_out)
+            for path in paths(X[rows], y[rows], weights, penalties, held)
+        ]
+
+    return [list(nodes) for nodes in zip(*run(one, which, job, "tuning"), strict=True)]
+
+
+def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
+    """A node's paths for every bandwidth, expanded over its own rows.
 
     Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above the
     diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
     """
     workspace = Workspace()
 
-    def one(j: int) -> list[Tried]:
-        rows, weights = trial.nodes[j]
-        held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
-        square = workspace.square(len(rows))
-        diagonal = base.similarity_upper(X[rows], square)
-        tried = []
+    def paths(
+        X: FloatArray, y: FloatArray, weights: FloatArray | None, penalties: FloatArray, held: IntArray | None
+    ) -> Iterator[Path]:
+        square = workspace.square(len(X))
+        diagonal = base.similarity_upper(X, square)
         for bandwidth in bandwidths:
             gram = base.rescaled_below(square, diagonal, bandwidth)
-            path = solve_path(reduce_node(gram, y[rows], weights), penalties, held)
-            tried.append(_tried(rows, path, judged, weights, trial.left_out))
-        return tried
+            yield solve_path(reduce_node(gram, y, weights), penalties, held)
 
-    return [list(nodes) for nodes in zip(*run(one, which, job, "tuning"), strict=True)]
+    return paths
+
+
+def _shared_paths(base: Kernel, bandwidths: list[float | None], centers: FloatArray) -> Paths:
+    """The same over shared centres, whose functions are made once a bandwidth for all nodes."""
+    bases = [make_basis(replace(base, bandwidth=bandwidth), centers) for bandwidth in bandwidths]
+
+    def paths(
+        X: FloatArray, y: FloatArray, weights: FloatArray | None, penalties: FloatArray, held: IntArray | None
+    ) -> Iterator[Path]:
+        for basis in bases:
+            path = SharedNode(basis, X, y, weights).path(penalties, held)
+            yield replace(path, coef=spread_out(path.coef, basis, len(centers)))
+
+    return paths
 
 
 def judge(

@@ -6,11 +6,14 @@ all of them before it is squared: var = sigma^2 sum_i a_i(x)^2.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from .engine import Job, run
 from .lapack import cholesky_solve, inverse_diagonal
 from .local import Workspace, factorise, ridge_of
+from .lowrank import Basis, make_basis
 from .pipeline import Problem
 from .slices import FloatArray, IntArray
 
@@ -23,12 +26,16 @@ def conditional_std(problem: Problem, X: FloatArray, centred: bool, job: Job) ->
     ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again,
     once for the noise and once for every block of new points that 256 MB of influences can hold.
     """
-    held = np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
+    return np.sqrt(relative_variance(problem, X, centred, job)) * noise_std(problem, _held(problem), job)
+
+
+def relative_variance(problem: Problem, X: FloatArray, centred: bool, job: Job) -> FloatArray:
+    """Return sum_i a_i(x)^2 at every x: the conditional variance of the average over that of the noise, exactly."""
+    held = _held(problem)
     column = np.cumsum(held > 1) - 1  # where a shared row's influence is added up
     width = max(1, int(INFLUENCE_BYTES / (8 * max(1, int(np.sum(held > 1))))))
     blocks = [X[start : start + width] for start in range(0, len(X), width)]
-    squares = [_influence(problem, block, held, column, centred, job) for block in blocks]
-    return np.sqrt(np.concatenate(squares)) * noise_std(problem, held, job)
+    return np.concatenate([_influence(problem, block, held, column, centred, job) for block in blocks])
 
 
 def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
@@ -37,14 +44,11 @@ def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
     Where the nodes cannot follow the truth their bias counts as noise.
     """
     scale = float(np.abs(problem.y).max()) or 1.0  # squares of tiny responses must not vanish
-    workspace = Workspace()
+    hats = hats_of(problem)
 
     def local(i: int) -> tuple[float, float]:
-        rows, weights = problem.partition.node(i)
-        ridge = ridge_of(len(rows), problem.penalties[i], weights)
-        factor = _factor(problem, i, workspace)
-        residual = ridge * cholesky_solve(factor, problem.y[rows] / scale)
-        unexplained = ridge * inverse_diagonal(factor)  # 1 - A_ii, A the node's hat matrix
+        rows = problem.partition.allocation[i]
+        residual, unexplained = hats.residual(i, scale)
         return float(np.sum(residual**2 / held[rows])), float(np.sum(unexplained / held[rows]))
 
     sums = np.array(list(run(local, range(len(problem.partition.allocation)), job, "noise")))
@@ -55,13 +59,11 @@ def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
 def _influence(
     problem: Problem, X: FloatArray, held: IntArray, column: IntArray, centred: bool, job: Job
 ) -> FloatArray:
-    """Return sum_i a_i(x)^2 at every x. Rows of one node alone are squared at once, the others when all is added."""
-    k, n_rows, workspace = len(problem.partition.allocation), len(problem.y), Workspace()
+    """Return sum_i a_i(x)^2: rows of one node alone are squared at once, the others when all is added."""
+    k, n_rows, hats = len(problem.partition.allocation), len(problem.y), hats_of(problem)
 
     def local(i: int) -> tuple[IntArray, FloatArray]:
-        rows, _ = problem.partition.node(i)
-        factor = _factor(problem, i, workspace)
-        return rows, cholesky_solve(factor, problem.kernel.cross(X, problem.X[rows])) / k
+        return problem.partition.allocation[i], hats.influence(i, X) / k
 
     shared = np.zeros((len(X), int(np.sum(held > 1))))
     total, squares = np.zeros(len(X)), np.zeros(len(X))
@@ -77,7 +79,57 @@ def _influence(
     return squares
 
 
-def _factor(problem: Problem, i: int, workspace: Workspace) -> FloatArray:
-    rows, weights = problem.partition.node(i)
-    penalty = float(problem.penalties[i])
-    return factorise(problem.kernel, problem.X[rows], penalty, weights, workspace=workspace, node=i)
+def _held(problem: Problem) -> IntArray:
+    """How many nodes hold every row."""
+    return np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
+
+
+class Hats(Protocol):
+    """How the nodes' estimates depend on their responses."""
+
+    def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
+        """y - f on the rows of node i, over a scale, and 1 - A_ii, A its hat matrix."""
+
+    def influence(self, i: int, X: FloatArray) -> FloatArray:
+        """How much every response of node i counts at X, (n, rows)."""
+
+
+def hats_of(problem: Problem) -> Hats:
+    """The nodes over their own rows, or over shared centres."""
+    if problem.centers is None:
+        return _ExactHats(problem)
+    return _SharedHats(problem, make_basis(problem.kernel, problem.X[problem.centers]))
+
+
+class _ExactHats:
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.workspace = problem, Workspace()
+
+    def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
+        rows, weights = self.problem.partition.node(i)
+        ridge = ridge_of(len(rows), self.problem.penalties[i], weights)
+        factor = self._factor(i)
+        residual = ridge * cholesky_solve(factor, self.problem.y[rows] / scale)
+        return residual, ridge * inverse_diagonal(factor)
+
+    def influence(self, i: int, X: FloatArray) -> FloatArray:
+        rows = self.problem.partition.allocation[i]
+        return cholesky_solve(self._factor(i), self.problem.kernel.cross(X, self.problem.X[rows]))
+
+    def _factor(self, i: int) -> FloatArray:
+        rows, weights = self.problem.partition.node(i)
+        kernel, penalty = self.problem.kernel, float(self.problem.penalties[i])
+        return factorise(kernel, self.problem.X[rows], penalty, weights, workspace=self.workspace, node=i)
+
+
+class _SharedHats:
+    def __init__(self, problem: Problem, basis: Basis) -> None:
+        self.problem, self.basis = problem, basis
+
+    def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
+        node, penalty = self.problem.shared_node(i, self.basis), float(self.problem.penalties[i])
+        return node.residual(penalty) / scale, node.unexplained(penalty)
+
+    def influence(self, i: int, X: FloatArray) -> FloatArray:
+        node = self.problem.shared_node(i, self.basis)
+        return node.influence(float(self.problem.penalties[i]), self.basis.features(X))

@@ -1,0 +1,67 @@
+"""Files that are there in full or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file beside the target, and move it onto the target when the block ends well.
+
+    Whatever else ends the block, an error, Ctrl-C, a kill, the target stays as it was. What was written is on the disk
+    before it moves. A kill may leave a file ``.skewridge-*.tmp`` in the folder, which can be deleted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "greeting"
+    >>> with atomic_file(path) as file:
+    ...     _ = file.write(b"hello")
+    ...     path.exists()
+    False
+    >>> path.read_bytes()
+    b'hello'
+    """
+    target = check_target(path)
+    temporary = target.with_name(f".skewridge-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Return where a file is to be written, links resolved, or raise where it cannot be."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is a device or a pipe, which cannot be replaced in one step: name a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"The folder of {path} does not exist: make {target.parent} first.")
+    return target
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the move itself last; systems that cannot open a folder do so on their own."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

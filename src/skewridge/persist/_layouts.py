@@ -1,0 +1,253 @@
+"""What an object in a file consists of: its fields, and what must hold for them when they are written and read.
+
+A length is named by a letter, and the same letter is the same length all over an estimator: an estimator whose arrays
+do not fit each other is refused and never evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from ._archive import ModelFileError
+from ._values import Reader, Writer, decode, encode
+
+LARGEST = float(np.finfo(np.float64).max)
+MAY_BE_NONE = ("B", "P", "n", "q")  # tried values, rows of a node, rows that dominate
+
+
+class Sizes:
+    """Lengths by letter; numbers that are to be below a length wait, in the outermost ones, until all are known."""
+
+    def __init__(self, outer: Sizes | None = None) -> None:
+        self._lengths: dict[str, int] = {}
+        self._below: list[tuple[str, int, str]] = [] if outer is None else outer._below
+
+    def match(self, dimension: str, length: int, place: str) -> None:
+        """Take "k" or "k+1" for a length, or raise where the letter has another already."""
+        letter, _, more = dimension.partition("+")
+        found = self._lengths.setdefault(letter, length - int(more or 0))
+        if found + int(more or 0) != length or found < (letter not in MAY_BE_NONE):
+            raise ModelFileError(f"{place} has length {length}, which does not fit the model's other arrays")
+
+    def expect_below(self, letter: str, largest: int, place: str) -> None:
+        """Have a number compared with a length."""
+        self._below.append((letter, largest, place))
+
+    def settle(self) -> None:
+        """Compare what waits."""
+        for letter, largest, place in self._below:
+            if largest >= self._lengths.get(letter, 0):
+                raise ModelFileError(f"{place} refers to number {largest}, which the model does not have")
+
+
+class Field:
+    """Any plain value; what others may be they say in ``check``."""
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Raise for a value that this field cannot have."""
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return the value as JSON."""
+        self.check(value, sizes, place)
+        return encode(value, writer, place)
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the value."""
+        value = decode(node, reader, place)
+        self.check(value, sizes, place)
+        return value
+
+
+class Arrays(Field):
+    """An array of some dtypes with lengths by letter; several of them where it may have several shapes."""
+
+    dtypes: Collection[str] = ()
+
+    def __init__(self, *shapes: str, finite: bool = True, below: str | None = None) -> None:
+        self._shapes = {len(shape.split()): shape.split() for shape in shapes}
+        self._finite, self._below = finite, below
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare dtype, shape and range."""
+        if not isinstance(value, np.ndarray) or value.dtype.name not in self.dtypes or value.ndim not in self._shapes:
+            raise ModelFileError(f"{place} is not an array of {' or '.join(self.dtypes)} of the expected dimensions")
+        for dimension, length in zip(self._shapes[value.ndim], value.shape, strict=True):
+            sizes.match(dimension, length, place)
+        if self._finite and not np.isfinite(value).all():
+            raise ModelFileError(f"{place} holds numbers that are not finite")
+        if self._below is not None and value.size:
+            if value.min() < 0:
+                raise ModelFileError(f"{place} holds negative numbers")
+            sizes.expect_below(self._below, int(value.max()), place)
+
+
+class Floats(Arrays):
+    """Floating-point numbers."""
+
+    dtypes = ("float64",)
+
+
+class Ints(Arrays):
+    """Whole numbers."""
+
+    dtypes = ("int64", "int32")
+
+
+class Number(Field):
+    """A finite number in a range."""
+
+    def __init__(self, low: float = -LARGEST, high: float = LARGEST, whole: bool = False) -> None:
+        self._low, self._high, self._whole = low, high, whole
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare type and range."""
+        wanted = (int, np.integer) if self._whole else (int, float, np.integer, np.floating)
+        if not isinstance(value, wanted) or isinstance(value, bool) or not self._low <= value <= self._high:
+            range_ = f"from {self._low:g} to {self._high:g}"
+            raise ModelFileError(f"{place} is not a {'whole ' * self._whole}number {range_}")
+
+
+class Texts(Field):
+    """An array of texts of a length by letter, as scikit-learn keeps the features' names."""
+
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare dtype and length; texts are the only objects that arrays may hold in files."""
+        if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim != 1:
+            raise ModelFileError(f"{place} is not an array of text")
+        sizes.match(self._letter, len(value), place)
+
+
+class Numbers(Field):
+    """A tuple of finite numbers of a length by letter, or an empty one."""
+
+    def __init__(self, letter: str) -> None:
+        self._letter = letter
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare."""
+        if type(value) is not tuple:
+            raise ModelFileError(f"{place} is not a tuple")
+        for item in value:
+            Number().check(item, sizes, place)
+        if value:
+            sizes.match(self._letter, len(value), place)
+
+
+@dataclass(frozen=True)
+class Length(Field):
+    """A whole number that is the length of arrays."""
+
+    letter: str
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare."""
+        Number(0, whole=True).check(value, sizes, place)
+        sizes.match(self.letter, int(value), place)
+
+
+@dataclass(frozen=True)
+class Kind(Field):
+    """A value of one type, and one of some where they are listed."""
+
+    cls: type
+    options: Collection[Any] = ()
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare."""
+        if type(value) is not self.cls or (self.options and value not in self.options):
+            raise ModelFileError(f"{place} is not {' or '.join(map(repr, self.options)) or self.cls.__name__}")
+
+
+@dataclass(frozen=True)
+class Maybe(Field):
+    """None, or another field."""
+
+    field: Field
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return None or the field's JSON."""
+        return None if value is None else self.field.encode(value, writer, sizes, place)
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return None or the field's value."""
+        return None if node is None else self.field.decode(node, reader, sizes, place)
+
+
+@dataclass(frozen=True)
+class NumberOr(Field):
+    """A number, or else an array."""
+
+    array: Arrays
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Ask the one that it is."""
+        chosen = self.array if isinstance(value, np.ndarray) else Number()
+        chosen.check(value, sizes, place)
+
+
+@dataclass(frozen=True)
+class Items(Field):
+    """A list of which every item is the same field."""
+
+    item: Field
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return a list of JSON."""
+        return [self.item.encode(item, writer, sizes, f"{place}[{i}]") for i, item in enumerate(value)]
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the list."""
+        if not isinstance(node, list):
+            raise ModelFileError(f"{place} is not a list")
+        return [self.item.decode(item, reader, sizes, f"{place}[{i}]") for i, item in enumerate(node)]
+
+
+@dataclass(frozen=True)
+class Record(Field):
+    """An object of one of our dataclasses.
+
+    ``cached`` are properties that are kept rather than computed again, where another machine would round differently;
+    ``holds`` says of an object whose fields are right one by one whether it is right as a whole; ``alone`` gives it
+    lengths of its own.
+    """
+
+    cls: type
+    fields: Mapping[str, Field]
+    cached: Mapping[str, Field] = field(default_factory=dict)
+    holds: Callable[[Any], bool] = lambda value: True
+    alone: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse to forget a field that the class has."""
+        if set(self.fields) != {f.name for f in fields(self.cls)}:
+            raise TypeError(f"the layout of {self.cls.__name__} must name its fields, all of them and no others")
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return the fields as JSON."""
+        if type(value) is not self.cls:
+            raise ModelFileError(f"{place} is not a {self.cls.__name__}")
+        sizes = Sizes(sizes) if self.alone else sizes
+        return {
+            name: f.encode(getattr(value, name), writer, sizes, f"{place}.{name}")
+            for name, f in {**self.fields, **self.cached}.items()
+        }
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the object."""
+        wanted = {**self.fields, **self.cached}
+        if not isinstance(node, dict) or set(node) != set(wanted):
+            raise ModelFileError(f"{place} has other fields than a {self.cls.__name__} has")
+        sizes = Sizes(sizes) if self.alone else sizes
+        found = {name: f.decode(node[name], reader, sizes, f"{place}.{name}") for name, f in wanted.items()}
+        value = self.cls(**{name: found[name] for name in self.fields})
+        value.__dict__.update({name: found[name] for name in self.cached})
+        if not self.holds(value):
+            raise ModelFileError(f"{place} is not a valid {self.cls.__name__}: its fields contradict each other")
+        return value

@@ -1,0 +1,323 @@
+"""Algorithms 1 and 2 around any scikit-learn regressor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from .checks import check_choice, check_integer, check_magnitude, check_same_order, check_weights
+from .engine import Job, run
+from .pilot import pilot_of
+from .pipeline import partition_rows, spread
+from .planning import PartitionSettings
+from .splits import draw_seed
+
+
+class DacRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    """Divide and conquer, classical and oversampled, around any regressor (Algorithms 1 and 2 of the paper).
+
+    The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the fullest;
+    copies are dealt evenly to ``n_nodes`` nodes and de-duplicated; every node fits a clone of ``estimator`` to its own
+    rows; the prediction is the average of the nodes', ``fbar(x) = (1/k) sum_j f_j(x)``.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Cloned for every node. Seeds that it leaves open are drawn from ``random_state``, another one for every node.
+    n_nodes : int or "auto", default="auto"
+        k. "auto" takes the fewest nodes whose expected size is about 1,500 rows, and one below 2,000 rows.
+    slices : {"scott", "sturges", "fd", "log"}, int or array of edges, default="scott"
+        How y is cut. ``slices=1`` is Algorithm 1, classical divide and conquer.
+    oversampling : float, default=1.0
+        The paper's tau: a row of slice j gets ``max(1, floor(tau * |fullest| / |slice j|))`` copies.
+    max_per_slice : int, optional
+        At most so many rows of any slice in a node.
+    slice_on : {"response", "pilot"}, default="response"
+        What is sliced: y as published, which copies rows for the noise in them; or a cross-fitted first estimate of
+        E[y | x], which needs numeric features without gaps.
+    focus : float in [0, 1], default=1.0
+        1: as published; 0: rows weighted by their inverse inclusion probability, which aims at the overall risk; in
+        between, ``pi ** -(1 - focus)``. Below 1 the estimator must take ``sample_weight``; a pipeline hands the weights
+        to its last step.
+    n_jobs : int, optional
+        Threads. The result is the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows go to which nodes, and the seeds that the estimator leaves open.
+    verbose : int, default=0
+        Whether to report progress on stderr.
+
+    Attributes
+    ----------
+    estimators_ : list of fitted regressors
+        One a node.
+    slices_ : Slices
+        ``edges``, ``labels``, ``counts`` and ``copies``.
+    allocation_ : Allocation
+        ``allocation_[i]`` are the ascending row ids of node i, among the rows of positive weight.
+    n_nodes_, n_oversampled_, n_distinct_ : int
+        k; rows after oversampling (N*); sum of the node sizes (N~).
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from skewridge import DacRegressor
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> model = DacRegressor(KNeighborsRegressor(), n_nodes=5, random_state=0).fit(X, y)
+    >>> len(model.estimators_), model.n_distinct_ > 500  # rare rows sit in several nodes
+    (5, True)
+    >>> model.predict(X[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        estimator,
+        n_nodes="auto",
+        slices="scott",
+        oversampling=1.0,
+        max_per_slice=None,
+        slice_on="response",
+        focus=1.0,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.n_nodes = n_nodes
+        self.slices = slices
+        self.oversampling = oversampling
+        self.max_per_slice = max_per_slice
+        self.slice_on = slice_on
+        self.focus = focus
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Slice the response, deal the rows, fit a clone of the estimator to every node.
+
+        Parameters
+        ----------
+        X : (N, d) array, sparse matrix or data frame, as the estimator takes it
+        y : (N,) array or series; paired with the rows of X by position
+        sample_weight : (N,) array, optional
+            Passed to the estimators, multiplied by the weights of ``focus``. Rows of weight 0 are left out; how rows
+            are dealt does not depend on weights otherwise.
+        **fit_params : dict
+            Metadata for the estimator's ``fit``, with scikit-learn's metadata routing enabled; arrays with one entry
+            a row are dealt with the rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters(sample_weight)
+        checked, X, y = self._check_data(X, y)
+        routed = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
+        rows = _Rows(X, y, None, routed)
+        if sample_weight is not None:
+            weights, kept = check_weights(sample_weight, len(y))
+            rows = replace(rows.take(kept), weights=weights)
+        seed = draw_seed(self.random_state)
+
+        partition = partition_rows(self._sliced(rows, seed), self._settings, X.shape[1], seed, np.inf, self._job)
+        seeds = np.random.SeedSequence(seed).generate_state(len(partition.allocation))
+
+        def fit_node(i):
+            ids, focus = partition.node(i)
+            return rows.take(ids).weighted(focus).fitted(seeded(clone(self.estimator), int(seeds[i])))
+
+        estimators = list(run(fit_node, range(len(seeds)), self._job, "local fits"))
+        return self._remember(checked, partition, estimators)
+
+    def predict(self, X, **predict_params):
+        """Return the average of the nodes' predictions.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame, as the estimator takes it
+        **predict_params : dict
+            Metadata for the estimator's ``predict``, with scikit-learn's metadata routing enabled.
+
+        Returns
+        -------
+        prediction : (n,) array
+        """
+        total = sum(self._node_estimates(X, predict_params))
+        return total / self.n_nodes_
+
+    def node_spread(self, X):
+        """Return the standard deviation between the nodes' predictions at X.
+
+        A diagnostic of how much the nodes disagree; not a standard error, since nodes share rows.
+        """
+        return spread(self._node_estimates(X, {}))
+
+    def predict_nodes(self, X):
+        """Return every node's own prediction at X, (k, n)."""
+        return np.array(list(self._node_estimates(X, {})))
+
+    def get_metadata_routing(self):
+        """Return what metadata the estimator takes in ``fit`` and ``predict``.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        methods = MethodMapping().add(caller="fit", callee="fit").add(caller="predict", callee="predict")
+        return MetadataRouter(owner=self).add(estimator=self.estimator, method_mapping=methods)
+
+    def __sklearn_tags__(self):
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+    @property
+    def _job(self):
+        return Job(self.n_jobs, self.verbose)
+
+    @property
+    def _settings(self):
+        return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
+
+    def _check_parameters(self, sample_weight):
+        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict"):
+            raise TypeError(
+                f"estimator must be a regressor with fit and predict, such as Ridge(); got {self.estimator!r}."
+            )
+        self._settings.check()
+        check_choice("slice_on", self.slice_on, ["response", "pilot"])
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
+        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        wanted = f"focus={self.focus:g}" if self.focus < 1 else "sample_weight"
+        if (self.focus < 1 or sample_weight is not None) and _weights_go_to(self.estimator) is None:
+            raise ValueError(
+                f"{wanted} weights the rows, and {type(self.estimator).__name__}.fit takes no sample_weight. Use an "
+                "estimator that does, or focus=1 without sample_weight."
+            )
+
+    def _check_data(self, X, y):
+        """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
+        checked = clone(self)
+        check_same_order(X, y)
+        if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
+            X, y = validate_data(checked, X, y, skip_check_array=True)
+            y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(checked, X, y, y_numeric=True, **self._accepted)
+        check_magnitude("y", y)
+        return checked, X, np.array(y, dtype=np.float64)
+
+    @property
+    def _accepted(self):
+        """What arrays the estimator takes."""
+        tags = get_tags(self.estimator).input_tags
+        sparse, finite = "csr" if tags.sparse else False, "allow-nan" if tags.allow_nan else True
+        return {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": finite}
+
+    def _sliced(self, rows, seed):
+        """What is cut into slices."""
+        if self.slice_on == "response":
+            return rows.y
+        X = check_array(rows.X, dtype=np.float64, input_name="X (sliced on a pilot, which takes numbers alone)")
+        check_magnitude("X", X)
+        return pilot_of(X, rows.y[:, None], np.ones(len(X)), self.slices, seed, self._job)[:, 0]
+
+    def _remember(self, checked, partition, estimators):
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+        self.estimators_ = estimators
+        self.slices_, self.allocation_ = partition.slices, partition.allocation
+        self.n_nodes_ = len(estimators)
+        self.n_oversampled_ = partition.slices.n_oversampled
+        self.n_distinct_ = len(partition.allocation.rows)
+        return self
+
+    def _node_estimates(self, X, predict_params):
+        check_is_fitted(self)
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        else:
+            X = validate_data(self, X, reset=False, **self._accepted)
+        routed = process_routing(self, "predict", **predict_params).estimator.predict if predict_params else {}
+        return run(lambda fitted: np.ravel(fitted.predict(X, **routed)), self.estimators_, self._job, "prediction")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows to fit: X, y, weights or None, and metadata, of which what comes by the row goes with the rows."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    metadata: dict[str, Any]
+
+    def take(self, ids):
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[ids]
+        metadata = {name: self._taken(value, ids) for name, value in self.metadata.items()}
+        return _Rows(take_rows(self.X, ids), self.y[ids], weights, metadata)
+
+    def _taken(self, value, ids):
+        return take_rows(value, ids) if np.shape(value)[:1] == (len(self.y),) else value
+
+    def weighted(self, more):
+        """The same rows with weights multiplied by more of them, or by none."""
+        if more is None:
+            return self
+        return replace(self, weights=more if self.weights is None else self.weights * more)
+
+    def fitted(self, estimator):
+        """Fit an estimator to the rows."""
+        weights = {} if self.weights is None else {_weights_go_to(estimator): self.weights}
+        return estimator.fit(self.X, self.y, **self.metadata, **weights)
+
+
+def seeded(estimator, seed):
+    """Set every seed that an estimator leaves open, its own and nested ones, each to another number.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> seeded(RandomForestRegressor(), 0).random_state == seeded(RandomForestRegressor(), 0).random_state
+    True
+    """
+    params = sorted(estimator.get_params(deep=True).items())
+    random = np.random.default_rng(seed)
+    free = [
+        name for name, value in params if name.split("__")[-1] == "random_state" and not isinstance(value, Integral)
+    ]
+    return estimator.set_params(**{name: int(random.integers(2**31 - 1)) for name in free})
+
+
+def take_rows(X, rows):
+    """Return some rows of an array, a sparse matrix or a data frame, by position."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return (X if hasattr(X, "shape") else np.asarray(X))[rows]
+
+
+def _weights_go_to(estimator):
+    """Return the name by which an estimator's fit takes weights, or None where it takes none."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline):
+        if get_routing_for_object(estimator).consumes("fit", ["sample_weight"]):
+            return "sample_weight"
+        name, last = estimator.steps[-1]
+        return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
+    return None

@@ -1,0 +1,61 @@
+"""Load many damaged and forged model files under an audit hook: ``python -m tests.fuzz_models MODEL POINTS N``.
+
+Run in a process of its own, since an audit hook stays for good. Exits with 0 where every file gave a clear error or a
+right prediction and nothing of what the hook forbids ever happened.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from skewridge import ModelFileError, load_model
+
+from .hostile import damaged, forged
+
+FORBIDDEN = ("exec", "compile", "import", "pickle.", "marshal.", "subprocess.", "os.system", "os.exec", "os.fork")
+FORBIDDEN += ("os.spawn", "os.posix_spawn", "os.remove", "os.rename", "ctypes.", "socket.", "code.__new__", "urllib.")
+
+
+def predictions(path, X):
+    """What the file's model predicts, or None where the file or the points are refused."""
+    try:
+        model = load_model(path)
+    except ModelFileError:
+        return None
+    try:
+        return model.predict(X, return_std=True)
+    except ValueError:  # a forged kernel that overflows
+        return None
+
+
+def main(model_path, points_path, n_files):
+    original, X = Path(model_path).read_bytes(), np.load(points_path)
+    expected = predictions(model_path, X)
+    rng = np.random.default_rng(0)
+    events, loaded = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.skr"
+        path.write_bytes(b"PK")
+        assert predictions(path, X) is None  # whatever errors import is imported now
+        armed = [True]
+        sys.addaudithook(lambda event, args: armed[0] and event.startswith(FORBIDDEN) and events.append((event, args)))
+        compile("1", "control", "eval")
+        assert events.pop()[0] == "compile"  # the hook hears
+        armed[0] = False
+        for i in range(n_files):
+            random_bytes = i % 2 == 0
+            path.write_bytes(damaged(original, rng) if random_bytes else forged(original, rng))
+            armed[0] = True
+            found = predictions(path, X)
+            armed[0] = False
+            assert not events, events[:3]
+            loaded += found is not None
+            if random_bytes and found is not None:
+                assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+    sys.stdout.write(f"{n_files} files, {loaded} loaded\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

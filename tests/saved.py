@@ -1,0 +1,63 @@
+"""Models to save: every kind of fitted attribute occurs in one of them."""
+
+from functools import cache
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, save_model
+from skewridge.datasets import make_peaks
+
+X, Y = make_peaks(90, 2, random_state=0)
+X_NEW = np.random.default_rng(1).random((7, 2))
+FRAME = pd.DataFrame(X, columns=["east", "north"])
+TWO = np.column_stack([Y, Y**2])
+
+
+def dac(**settings):
+    return DacKernelRidge(**{"n_nodes": 3, "bandwidth": 0.5, "penalty": 0.01, "random_state": 0, **settings})
+
+
+def adaptive(**settings):
+    given = {"n_centers": 20, "adapt": 0.5, "bandwidth": 1.0, "penalty": 1e-4, "random_state": 0}
+    return AdaptiveKernelRidge(**{**given, **settings})
+
+
+MODELS = {
+    "dac": lambda: dac().fit(X, Y),
+    "dac tuned": lambda: dac(bandwidth="auto", penalty="auto", scoring="sera").fit(X, Y),
+    "dac nodes": lambda: dac(keep_nodes=True, focus=0.5, n_jobs=2).fit(X, Y),
+    "dac local penalties": lambda: dac(penalty="gcv").fit(X, Y),
+    "dac sobolev": lambda: dac(kernel="sobolev", bandwidth="auto", fit_intercept=False).fit(X, Y),
+    "dac polynomial": lambda: dac(
+        kernel="poly", bandwidth="auto", degree=2, oversampling=0.5, max_per_slice=9, memory_limit="1GB"
+    ).fit(X, Y),
+    "dac edges": lambda: dac(slices=np.array([-10.0, 0.1, 0.5, 10.0])).fit(FRAME, Y),
+    "dac edges in a list": lambda: dac(slices=[-np.inf, 0.1, np.inf]).fit(X, Y),
+    "dac pilot in single precision": lambda: dac(slice_on="pilot", penalty=0.1).fit(X.astype(np.float32), Y),
+    "dac shared centres": lambda: dac(local_solver="nystroem", keep_nodes=True, slices=5).fit(X, Y),
+    "regressor": lambda: DacRegressor(dac(n_nodes=1), n_nodes=3, slices=4, random_state=0).fit(FRAME, Y),
+    "regressor of adaptive ones": lambda: DacRegressor(adaptive(), n_nodes=2, focus=0.5, random_state=1).fit(X, Y),
+    "adaptive": lambda: AdaptiveKernelRidge(random_state=0).fit(FRAME, Y),
+    "adaptive given": lambda: adaptive().fit(X, Y, sample_weight=np.arange(90) % 3),
+    "adaptive outputs": lambda: adaptive(kernel=["matern52", "sobolev"], bandwidth="auto").fit(X, TWO),
+    "adaptive cg": lambda: adaptive(solver="cg", scale_features=None).fit(X.astype(np.float32), Y),
+    "adaptive constant": lambda: AdaptiveKernelRidge(random_state=0).fit(X, np.ones(90)),
+    "adaptive of numpy's numbers": lambda: adaptive(n_centers=np.int64(9), penalty=np.float64(1e-3)).fit(X, Y),
+    "one row": lambda: dac(n_nodes=1).fit(X[:1], Y[:1]),
+}
+
+
+@cache
+def fitted(name):
+    return MODELS[name]()
+
+
+@cache
+def file_of(name):
+    """The bytes of a model's file."""
+    with TemporaryDirectory() as folder:
+        save_model(fitted(name), f"{folder}/model.skr")
+        with open(f"{folder}/model.skr", "rb") as file:
+            return file.read()
