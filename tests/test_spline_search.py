@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from skewridge.engine import Job
-from skewridge.spline_search import Task, make_ridge, normalised, score_gradient, search_theta, start_theta
+from skewridge.spline_search import Task, make_ridge, score_gradient, search_theta, start_theta
 from skewridge.spline_sums import make_features, make_free, sum_rows
 from skewridge.spline_terms import make_model
 
@@ -73,12 +73,14 @@ def test_a_common_factor_of_weights_and_ridge_changes_nothing():
 
 
 def test_the_start_is_the_squared_norms_of_a_first_fit():
-    theta = normalised(1 / np.array([np.trace(K) for K in MODEL.kernels(X[:25], X[:25])]))
+    traces = np.array([np.trace(K) for K in MODEL.kernels(X[:25], X[:25])])
+    theta = traces.mean() / traces
     ridge = make_ridge(TASK, theta)
     A = ridge.best()
     c = ridge.duals @ ridge.coef(A)
     norms = [t**2 * c @ K @ c for t, K in zip(theta, MODEL.kernels(X[:25], X[:25]), strict=True)]
-    np.testing.assert_allclose(start_theta(TASK, None), normalised(np.array(norms)), rtol=1e-5)
+    expected = np.array(norms) * traces.sum() / (norms @ traces)
+    np.testing.assert_allclose(start_theta(TASK, None), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("penalty", [None, 1e-4])
@@ -87,10 +89,10 @@ def test_the_search_ends_where_the_gradient_is_zero_or_a_term_has_no_weight(pena
     ridge = make_ridge(TASK, theta).best() if penalty is None else 200 * penalty
     _, gradient = score_gradient(TASK, theta, ridge)
     if penalty is not None:
-        gradient -= theta / theta.sum() * gradient.sum()
+        gradient -= theta * TASK.traces / (theta @ TASK.traces) * gradient.sum()
     assert steps >= 1
     assert converged
-    assert theta.mean() == pytest.approx(1.0)
+    assert theta @ TASK.traces == pytest.approx(TASK.traces.sum())
     assert np.abs(gradient).max() < 1e-4
     start = start_theta(TASK, penalty)
     first = make_ridge(TASK, start)

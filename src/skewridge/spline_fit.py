@@ -11,14 +11,15 @@ from .engine import Job, run
 from .lowrank import BLOCK_ROWS
 from .slices import FloatArray
 from .spline_search import Ridge, Task, make_ridge, search_theta, start_theta
-from .spline_sums import Features, Free, Normal
+from .spline_sums import Features, Free, Normal, affordable, make_features, make_free, sum_rows
+from .spline_terms import Model
 
 SETTLED = 1e-9  # of the rows: where fewer are left after the degrees of freedom, none tells the noise
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user fixed: the penalty and the weights (None: chosen), whether to search, and alpha of GCV."""
+    """What the user fixed: the penalty, a weight for every term (None: chosen), whether to search, and alpha of GCV."""
 
     penalty: float | None
     theta: FloatArray | None
@@ -89,10 +90,27 @@ class SplineFit:
         return np.concatenate(list(run(block, range(0, len(X), BLOCK_ROWS), job, label)))
 
 
+def fit_rows(
+    model: Model,
+    knots: FloatArray,
+    X: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    wish: Wish,
+    limit: float | None,
+    job: Job,
+) -> SplineFit:
+    """Return the spline of some rows and knots in [0, 1]; a fit that needs more bytes than the limit is refused."""
+    features = make_features(model, knots)
+    job = affordable(job, features, len(X), limit)
+    free = make_free(model, X, weights)
+    return fit_spline(features, free, sum_rows(features, free, X, y, weights, job), wish)
+
+
 def fit_spline(features: Features, free: Free, normal: Normal, wish: Wish) -> SplineFit:
     """Choose the weights, then the penalty, by GCV, where they are not given, and solve."""
     task = Task(normal, np.ascontiguousarray(features(features.knots).T), features.term, wish.alpha)
-    theta, n_steps, converged = _choose_theta(task, wish)
+    theta, n_steps, converged = _choose_theta(task, wish, features)
     ridge = make_ridge(task, theta)
     amount = ridge.amount(wish.penalty)
     beta = ridge.coef(amount)
@@ -112,9 +130,9 @@ def fit_spline(features: Features, free: Free, normal: Normal, wish: Wish) -> Sp
     )
 
 
-def _choose_theta(task: Task, wish: Wish) -> tuple[FloatArray, int, bool]:
+def _choose_theta(task: Task, wish: Wish, features: Features) -> tuple[FloatArray, int, bool]:
     if wish.theta is not None:
-        return wish.theta, 0, True
+        return wish.theta[features.places], 0, True
     if task.n_terms < 2:
         return np.ones(task.n_terms), 0, True
     start = start_theta(task, wish.penalty)

@@ -147,20 +147,20 @@ def start_theta(task: Task, penalty: float | None) -> FloatArray:
 
     A term that a first fit hardly uses starts, and may stay, with next to no weight.
     """
-    theta = normalised(1 / task.traces)
+    theta = normalised(task, 1 / task.traces)
     ridge = make_ridge(task, theta)
     sizes = ridge.sizes(ridge.amount(penalty))
     share = sizes * task.traces
     if not share.any():  # nothing to explain
         return theta
-    return normalised(np.maximum(share, LEAST_WEIGHT * share.max()) / task.traces)
+    return normalised(task, np.maximum(share, LEAST_WEIGHT * share.max()) / task.traces)
 
 
 def search_theta(task: Task, start: FloatArray, penalty: float | None) -> tuple[FloatArray, int, bool]:
     """Return the weights of least GCV near a start, the steps taken, and whether they were enough.
 
     Quasi-Newton on the weights' logarithms. Their common scale stands for the penalty where none is given; otherwise
-    their mean is kept at 1.
+    it is kept.
     """
     ridge = make_ridge(task, start).amount(penalty)
 
@@ -168,19 +168,22 @@ def search_theta(task: Task, start: FloatArray, penalty: float | None) -> tuple[
         theta = np.exp(log)
         if penalty is None:
             return score_gradient(task, theta, ridge)
-        score, gradient = score_gradient(task, normalised(theta), ridge)
-        return score, gradient - theta / theta.sum() * gradient.sum()
+        score, gradient = score_gradient(task, normalised(task, theta), ridge)
+        return score, gradient - theta * task.traces / (theta @ task.traces) * gradient.sum()
 
     first = np.log(start)
     bounds = list(zip(first - FARTHEST, first + FARTHEST, strict=True))
     options = {"maxiter": MOST_STEPS, "ftol": PRECISION, "gtol": 1e-6}
     found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return normalised(np.exp(found.x)), int(found.nit), found.nit < MOST_STEPS
+    return normalised(task, np.exp(found.x)), int(found.nit), found.nit < MOST_STEPS
 
 
-def normalised(theta: FloatArray) -> FloatArray:
-    """Weights of mean 1: only their ratio to the penalty matters."""
-    return theta / theta.mean() if len(theta) else theta
+def normalised(task: Task, theta: FloatArray) -> FloatArray:
+    """Weights with which sum_b theta_b R_b(z, z) is on average over the knots what weights of 1 make it.
+
+    Only their ratio to the penalty matters; so scaled, a penalty means the same whatever the kernels' sizes are.
+    """
+    return theta * (task.traces.sum() / (theta @ task.traces))
 
 
 def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, FloatArray]:

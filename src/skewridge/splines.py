@@ -10,8 +10,7 @@ from .engine import one_blas_thread
 from .scaling import unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
-from .spline_fit import Wish, fit_spline
-from .spline_sums import affordable, make_features, make_free, sum_rows
+from .spline_fit import Wish, fit_rows
 from .spline_terms import check_pairs, check_splines, make_domain, make_model
 from .splits import draw_seed
 
@@ -47,7 +46,8 @@ class SmoothingSpline(KernelEstimator):
         lambda; "auto" minimises GCV.
     theta : "auto", "start" or array of floats, default="auto"
         The terms' weights, in the order of ``terms_``. "start" takes the squared norms of the terms of a first fit;
-        "auto" goes on from there to the least GCV. Chosen weights have mean 1.
+        "auto" goes on from there to the least GCV. Chosen weights leave ``sum_b theta_b R_b(z, z)``, averaged over the
+        knots, as weights of 1 have it: only their ratio to the penalty matters.
     alpha : float, default=1.4
         GCV is ``(RSS / N) / (1 - alpha tr A / N)^2``; 1 is the plain criterion, more is smoother.
     memory_limit : int or str, optional
@@ -148,22 +148,18 @@ class SmoothingSpline(KernelEstimator):
         rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
+        model, wish = full.only(free, terms), self._wish(given, terms)
         with one_blas_thread():
-            model = full.only(free, terms)
-            features = make_features(model, domain(X[knot_rows]))
-            job = affordable(self._job, features, len(rows), self._limit)
-            terms = np.array(terms, dtype=np.int64)[features.places]
-            scaled = domain(X[rows])
-            lines = make_free(model, scaled, pool.weights)
-            normal = sum_rows(features, lines, scaled, unit[:, 0], pool.weights, job)
-            fit = fit_spline(features, lines, normal, self._wish(given, terms))
+            fit = fit_rows(
+                model, domain(X[knot_rows]), domain(X[rows]), unit[:, 0], pool.weights, wish, self._limit, self._job
+            )
 
         self._take_over(checked)
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
         self._remember(full, free, terms)
-        self._warn(normal)
+        self._warn(pool.weights.sum())
         return self
 
     def predict(self, X, return_std=False):
@@ -251,16 +247,18 @@ class SmoothingSpline(KernelEstimator):
 
     def _remember(self, full, free, terms):
         fit = self._fit
+        terms = np.array(terms, dtype=np.int64)[fit.features.places]
         self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
         self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
         self.null_coef_[0] += self._mean
         self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
         self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2
 
-    def _warn(self, normal):
-        if self.penalty == "auto" and self.alpha * normal.n_free >= normal.n_rows and len(self._fit.theta):
+    def _warn(self, n_rows):
+        n_free = self._fit.free.basis.shape[1]
+        if self.penalty == "auto" and self.alpha * n_free >= n_rows and len(self._fit.theta):
             warn_user(
-                f"{normal.n_rows:g} rows are too few to choose a penalty by GCV beside {normal.n_free} free functions: "
+                f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
                 "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
             )
         if not self._fit.converged:
