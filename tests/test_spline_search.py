@@ -3,16 +3,22 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from skewridge.engine import Job
-from skewridge.spline_search import Task, make_ridge, normalised, score_gradient, search_theta, start_theta
-from skewridge.spline_sums import make_features, sum_rows
+from skewridge.spline_search import Task, make_ridge, score_gradient, search_theta, start_theta
+from skewridge.spline_sums import make_features, make_free, sum_rows
 from skewridge.spline_terms import make_model
 
 RNG = np.random.default_rng(0)
 X = RNG.random((200, 2))
 Y = np.sin(6 * X[:, 0]) * X[:, 1] + 0.2 * RNG.normal(size=200)
 MODEL = make_model(["cubic", "cubic"], [(0, 1)])
-FEATURES = make_features(MODEL, X[:25])
-TASK = Task(sum_rows(FEATURES, X, Y, np.ones(200), Job()), FEATURES(X[:25]).T, FEATURES.term)
+FEATURES, FREE = make_features(MODEL, X[:25]), make_free(MODEL, X, np.ones(200))
+
+
+def task_of(y):
+    return Task(sum_rows(FEATURES, FREE, X, y, np.ones(200), Job()), FEATURES(X[:25]).T, FEATURES.term)
+
+
+TASK = task_of(Y)
 THETA = np.array([2.0, 0.1, 3.0, 40.0, 900.0])
 
 
@@ -67,23 +73,26 @@ def test_a_common_factor_of_weights_and_ridge_changes_nothing():
 
 
 def test_the_start_is_the_squared_norms_of_a_first_fit():
-    theta = normalised(1 / np.array([np.trace(K) for K in MODEL.kernels(X[:25], X[:25])]))
+    traces = np.array([np.trace(K) for K in MODEL.kernels(X[:25], X[:25])])
+    theta = traces.mean() / traces
     ridge = make_ridge(TASK, theta)
     A = ridge.best()
     c = ridge.duals @ ridge.coef(A)
     norms = [t**2 * c @ K @ c for t, K in zip(theta, MODEL.kernels(X[:25], X[:25]), strict=True)]
-    np.testing.assert_allclose(start_theta(TASK, None), normalised(np.array(norms)), rtol=1e-5)
+    expected = np.array(norms) * traces.sum() / (norms @ traces)
+    np.testing.assert_allclose(start_theta(TASK, None), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("penalty", [None, 1e-4])
 def test_the_search_ends_where_the_gradient_is_zero_or_a_term_has_no_weight(penalty):
-    theta, steps = search_theta(TASK, start_theta(TASK, penalty), penalty)
+    theta, steps, converged = search_theta(TASK, start_theta(TASK, penalty), penalty)
     ridge = make_ridge(TASK, theta).best() if penalty is None else 200 * penalty
     _, gradient = score_gradient(TASK, theta, ridge)
     if penalty is not None:
-        gradient -= theta / theta.sum() * gradient.sum()
+        gradient -= theta * TASK.traces / (theta @ TASK.traces) * gradient.sum()
     assert steps >= 1
-    assert theta.mean() == pytest.approx(1.0)
+    assert converged
+    assert theta @ TASK.traces == pytest.approx(TASK.traces.sum())
     assert np.abs(gradient).max() < 1e-4
     start = start_theta(TASK, penalty)
     first = make_ridge(TASK, start)
@@ -98,8 +107,7 @@ def test_where_the_rows_are_used_up_the_score_goes_up():
 
 
 def test_a_response_that_the_free_functions_explain_gets_the_largest_ridge():
-    line = sum_rows(FEATURES, X, 3 * X[:, 0] - 1, np.ones(200), Job())
-    task = Task(line, FEATURES(X[:25]).T, FEATURES.term)
+    task = task_of(3 * X[:, 0] - 1)
     found = make_ridge(task, THETA)
     assert found.best() >= 1e4 * found.eigenvalues.max()
     assert np.isfinite(start_theta(task, None)).all()

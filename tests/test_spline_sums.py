@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.engine import Job
-from skewridge.spline_sums import affordable, make_features, sum_rows
+from skewridge.spline_sums import affordable, make_features, make_free, sum_rows
 from skewridge.spline_terms import make_domain, make_model
 
 RNG = np.random.default_rng(0)
@@ -37,15 +37,16 @@ def test_terms_that_are_zero_at_all_knots_are_left_out():
 def test_the_normal_equations_are_those_of_residuals():
     """Weighted least squares on the free functions, row by row."""
     features = make_features(MODEL, X[:15])
-    normal = sum_rows(features, X, Y, WEIGHTS, Job())
+    free = make_free(MODEL, X, WEIGHTS)
+    normal = sum_rows(features, free, X, Y, WEIGHTS, Job())
     root = np.sqrt(WEIGHTS)[:, None]
     S, F, y = MODEL.free_values(X) * root, features(X) * root, Y * root[:, 0]
     lines, level = (np.linalg.lstsq(S, v, rcond=None)[0] for v in (F, y))
     rest, left = F - S @ lines, y - S @ level
     np.testing.assert_allclose(normal.gram, rest.T @ rest, atol=1e-9)
     np.testing.assert_allclose(normal.moments, rest.T @ left, atol=1e-9)
-    np.testing.assert_allclose(normal.lines, lines, atol=1e-9)
-    np.testing.assert_allclose(normal.level, level, atol=1e-9)
+    np.testing.assert_allclose(free.basis @ normal.lines, lines, atol=1e-9)
+    np.testing.assert_allclose(free.basis @ normal.level, level, atol=1e-9)
     assert normal.square == pytest.approx(left @ left)
     assert (normal.n_rows, normal.n_free) == (WEIGHTS.sum(), 2)
 
@@ -53,16 +54,29 @@ def test_the_normal_equations_are_those_of_residuals():
 def test_dependent_free_functions_are_counted_once():
     model = make_model(["cubic", "cubic"], [])
     twice = np.repeat(X[:, :1], 2, axis=1)
-    normal = sum_rows(make_features(model, twice[:10]), twice, Y, np.ones(3000), Job())
+    free = make_free(model, twice, np.ones(3000))
+    normal = sum_rows(make_features(model, twice[:10]), free, twice, Y, np.ones(3000), Job())
     assert normal.n_free == 2
-    fitted = model.free_values(twice) @ normal.level
+    fitted = free(twice) @ normal.level
     line = np.polynomial.Polynomial.fit(X[:, 0], Y, 1)
     np.testing.assert_allclose(fitted, line(X[:, 0]), atol=1e-9)
 
 
+def test_nearly_dependent_free_functions_lose_no_digits():
+    model = make_model(["cubic", "cubic"], [])
+    close = np.column_stack([X[:, 0], X[:, 0] + 1e-8 * X[:, 1]])
+    free = make_free(model, close, WEIGHTS)
+    assert free.basis.shape == (3, 3)
+    values = free(close) * np.sqrt(WEIGHTS)[:, None]
+    np.testing.assert_allclose(values.T @ values, np.eye(3), atol=1e-6)
+    normal = sum_rows(make_features(model, close[:10]), free, close, close @ [1.0, 2.0], WEIGHTS, Job())
+    assert normal.square == 0.0
+    assert not normal.moments.any()
+
+
 def test_threads_change_no_bit():
-    features = make_features(MODEL, X[:15])
-    one, two = (sum_rows(features, X, Y, WEIGHTS, Job(n)) for n in (1, 2))
+    features, free = make_features(MODEL, X[:15]), make_free(MODEL, X, WEIGHTS)
+    one, two = (sum_rows(features, free, X, Y, WEIGHTS, Job(n)) for n in (1, 2))
     assert np.array_equal(one.gram, two.gram)
     assert np.array_equal(one.moments, two.moments)
 

@@ -21,8 +21,9 @@ LEAST_LEFT = 0.01  # of the rows after alpha times the degrees of freedom: beyon
 RANK = 1e-8  # directions below this share of the largest are not among the functions
 RIDGES = np.logspace(5, -12, 171)  # over the largest eigenvalue, smoothest first: what a penalty is searched among
 LEAST_WEIGHT = 1e-10  # times its trace, of the heaviest term: where a term starts at least
-FARTHEST = (np.log(1e-12), np.log(1e6))  # how far it goes from there
+FARTHEST = np.log(1e8)  # how far its logarithm goes from there
 MOST_STEPS = 200
+PRECISION = 1e-9  # of log GCV: the search ends where a step gains less
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,10 @@ class Task:
         """The trace of R_b(Z, Z) of every term."""
         return self.by_term(self.at_knots, self.at_knots)
 
+    def least_ridge(self, loads: FloatArray) -> float:
+        """What rounding may add to the gram of some loads, (P, r): smaller ridges cannot be told from none."""
+        return float(np.sum(self.normal.rounding[:, None] * loads**2))
+
     def score(self, rss: float, trace: float) -> tuple[float, float, float]:
         """Log of N GCV, and its slopes along the residual sum of squares and the trace."""
         n, least = self.normal.n_rows, 1e-16 * self.normal.square + 1e-300
@@ -68,6 +73,7 @@ class Ridge:
     theta : (p,) array
     eigenvalues : (r,) array, e
     moments : (r,) array, z
+    least : float, the least ridge that is told from none
     loads : (P, r) array, E: what a function of coefficient 1 has of every feature
     duals : (q, r) array, its coefficients c of the kernels at the knots
     """
@@ -76,6 +82,7 @@ class Ridge:
     theta: FloatArray
     eigenvalues: FloatArray
     moments: FloatArray
+    least: float
     loads: FloatArray
     duals: FloatArray
 
@@ -102,13 +109,17 @@ class Ridge:
 
     def best(self) -> float:
         """The ridge of least score: the best of a grid, then the root of the slope between its neighbours."""
-        ridges = RIDGES * (float(self.eigenvalues.max(initial=0.0)) or 1.0)
+        ridges = np.maximum(RIDGES * (float(self.eigenvalues.max(initial=0.0)) or 1.0), self.least)
         scores = [self.score(ridge) for ridge in ridges]
         i = int(np.argmin(scores))
         high, low = np.log(ridges[max(i - 1, 0)]), np.log(ridges[min(i + 1, len(ridges) - 1)])
         if self.slope(np.exp(low)) >= 0 or self.slope(np.exp(high)) <= 0:
             return float(ridges[i])
         return float(np.exp(brentq(lambda log: self.slope(np.exp(log)), low, high, xtol=1e-12)))
+
+    def amount(self, penalty: float | None) -> float:
+        """The ridge of a penalty, N times it, or the best one."""
+        return self.best() if penalty is None else max(self.task.normal.n_rows * penalty, self.least)
 
     def coef(self, ridge: float) -> FloatArray:
         """beta = z / (e + ridge)."""
@@ -127,7 +138,8 @@ def make_ridge(task: Task, theta: FloatArray) -> Ridge:
     gram = E.T @ (task.normal.gram @ E)
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     loads = E @ vectors
-    return Ridge(task, theta, np.maximum(values, 0.0), loads.T @ task.normal.moments, loads, duals @ vectors)
+    moments = loads.T @ task.normal.moments
+    return Ridge(task, theta, np.maximum(values, 0.0), moments, task.least_ridge(E), loads, duals @ vectors)
 
 
 def start_theta(task: Task, penalty: float | None) -> FloatArray:
@@ -135,40 +147,43 @@ def start_theta(task: Task, penalty: float | None) -> FloatArray:
 
     A term that a first fit hardly uses starts, and may stay, with next to no weight.
     """
-    theta = normalised(1 / task.traces)
+    theta = normalised(task, 1 / task.traces)
     ridge = make_ridge(task, theta)
-    sizes = ridge.sizes(ridge.best() if penalty is None else task.normal.n_rows * penalty)
+    sizes = ridge.sizes(ridge.amount(penalty))
     share = sizes * task.traces
     if not share.any():  # nothing to explain
         return theta
-    return normalised(np.maximum(share, LEAST_WEIGHT * share.max()) / task.traces)
+    return normalised(task, np.maximum(share, LEAST_WEIGHT * share.max()) / task.traces)
 
 
-def search_theta(task: Task, start: FloatArray, penalty: float | None) -> tuple[FloatArray, int]:
-    """Return the weights of least GCV near a start, and the steps taken: quasi-Newton on their logarithms.
+def search_theta(task: Task, start: FloatArray, penalty: float | None) -> tuple[FloatArray, int, bool]:
+    """Return the weights of least GCV near a start, the steps taken, and whether they were enough.
 
-    The weights' common scale stands for the penalty where none is given; otherwise their mean is kept at 1.
+    Quasi-Newton on the weights' logarithms. Their common scale stands for the penalty where none is given; otherwise
+    it is kept.
     """
-    first = np.log(start)
-    n = task.normal.n_rows
-    ridge = make_ridge(task, start).best() if penalty is None else n * penalty
+    ridge = make_ridge(task, start).amount(penalty)
 
     def objective(log: FloatArray) -> tuple[float, FloatArray]:
         theta = np.exp(log)
         if penalty is None:
             return score_gradient(task, theta, ridge)
-        score, gradient = score_gradient(task, normalised(theta), ridge)
-        return score, gradient - theta / theta.sum() * gradient.sum()
+        score, gradient = score_gradient(task, normalised(task, theta), ridge)
+        return score, gradient - theta * task.traces / (theta @ task.traces) * gradient.sum()
 
-    bounds = [(t + FARTHEST[0], t + FARTHEST[1]) for t in first]
-    options = {"maxiter": MOST_STEPS, "ftol": 1e-12, "gtol": 1e-6}
+    first = np.log(start)
+    bounds = list(zip(first - FARTHEST, first + FARTHEST, strict=True))
+    options = {"maxiter": MOST_STEPS, "ftol": PRECISION, "gtol": 1e-6}
     found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return normalised(np.exp(found.x)), int(found.nit)
+    return normalised(task, np.exp(found.x)), int(found.nit), found.nit < MOST_STEPS
 
 
-def normalised(theta: FloatArray) -> FloatArray:
-    """Weights of mean 1: only their ratio to the penalty matters."""
-    return theta / theta.mean() if len(theta) else theta
+def normalised(task: Task, theta: FloatArray) -> FloatArray:
+    """Weights with which sum_b theta_b R_b(z, z) is on average over the knots what weights of 1 make it.
+
+    Only their ratio to the penalty matters; so scaled, a penalty means the same whatever the kernels' sizes are.
+    """
+    return theta * (task.traces.sum() / (theta @ task.traces))
 
 
 def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, FloatArray]:
@@ -181,7 +196,7 @@ def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, 
     """
     W, _ = _orthonormal(task, theta)
     E = np.sqrt(theta)[task.term][:, None] * W
-    V = task.normal.gram @ E
+    V, ridge = task.normal.gram @ E, max(ridge, task.least_ridge(E))
     M, z = E.T @ V, E.T @ task.normal.moments
     B = np.linalg.inv((M + M.T) / 2 + ridge * np.eye(len(M)))
     B = (B + B.T) / 2

@@ -15,14 +15,15 @@ from joblib import effective_n_jobs
 from .checks import format_bytes
 from .engine import AHEAD, Job
 from .lapack import lower_solve, pivoted_cholesky
-from .lowrank import BLOCK_ROWS, Sums, sum_blocks
+from .lowrank import BLOCK_ROWS, sum_blocks
 from .planning import machine_memory
 from .scaling import CONSTANT
 from .slices import FloatArray, IntArray
 from .spline_terms import Model
 
 TOLERANCE = 1e-12  # knots that the others explain to this share of a term's largest R(z, z) add no feature
-DEPENDENT = 1e-11  # free functions that the others explain to this share are dependent on them
+ROUNDING = 100 * float(np.finfo(np.float64).eps)  # what sums over rows are known to
+DEPENDENT = 1e-10  # free functions with less than this share of their own are those that others explain
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,34 @@ def make_features(model: Model, knots: FloatArray) -> Features:
 
 
 @dataclass(frozen=True)
+class Free:
+    """The functions that are not penalised, made orthonormal on the rows: nearly dependent ones lose no digits.
+
+    Attributes
+    ----------
+    model : Model
+    basis : (m, k) array, what each of the k functions has of the m that the model names
+    """
+
+    model: Model
+    basis: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Their values at every row, (n, k)."""
+        return self.model.free_values(X) @ self.basis
+
+
+def make_free(model: Model, X: FloatArray, weights: FloatArray) -> Free:
+    """Return the free functions that are linearly independent on the rows."""
+    values = model.free_values(X) * np.sqrt(weights)[:, None]
+    unit = np.sqrt(np.sum(values**2, axis=0))
+    unit[unit == 0] = 1.0
+    _, sizes, right = np.linalg.svd(np.linalg.qr(values / unit, mode="r"), full_matrices=False)
+    kept = sizes > DEPENDENT * sizes[0]
+    return Free(model, (right[kept].T / sizes[kept]) / unit[:, None])
+
+
+@dataclass(frozen=True)
 class Normal:
     """Normal equations of the features and the response once what the free functions explain is taken out.
 
@@ -86,49 +115,40 @@ class Normal:
     moments : (P,) array, F'wy of both residuals
     square : float, y'wy of the residual
     n_rows : float, sum of the weights
-    n_free : int, linearly independent free functions
-    inverse : (m, m) array, the (pseudo)inverse of S'wS
-    lines : (m, P) array, coefficients of the free functions that fit every feature
-    level : (m,) array, and the response
+    rounding : (P,) array, what is known of every feature's square only up to rounding
+    lines : (k, P) array, coefficients of the free functions that fit every feature
+    level : (k,) array, and the response
     """
 
     gram: FloatArray
     moments: FloatArray
     square: float
     n_rows: float
-    n_free: int
-    inverse: FloatArray
+    rounding: FloatArray
     lines: FloatArray
     level: FloatArray
 
+    @property
+    def n_free(self) -> int:
+        """Free functions that are linearly independent on the rows."""
+        return len(self.level)
 
-def sum_rows(features: Features, X: FloatArray, y: FloatArray, weights: FloatArray, job: Job) -> Normal:
+
+def sum_rows(features: Features, free: Free, X: FloatArray, y: FloatArray, weights: FloatArray, job: Job) -> Normal:
     """Pass over the rows once, in fixed blocks, and take the free functions out of the sums."""
-    free = features.model.free_values(X)[:, 1:]  # the constant is added by the sums, as their last column
-    sums = sum_blocks(features, X, np.column_stack([y, free]), weights, job, "spline")
-    return without_free(sums)
-
-
-def without_free(sums: Sums) -> Normal:
-    """Sums of [y, free functions, 1] -> normal equations."""
-    m = len(sums.inner) - 1
-    order = [m, *range(1, m)]  # the constant first
-    S, Sy, FS = sums.inner[np.ix_(order, order)], sums.inner[order, 0], sums.cross[:, order]
-    inverse, rank = _inverse(S)
-    lines, level = inverse @ FS.T, inverse @ Sy
-    moments, square = sums.cross[:, 0] - FS @ level, float(sums.inner[0, 0] - Sy @ level)
-    if square <= CONSTANT * sums.inner[0, 0]:  # what is left is rounding
+    S = free(X)
+    level = np.zeros(S.shape[1])
+    for _ in range(2):  # the second round takes out what rounding left
+        level = level + S.T @ (weights * (y - S @ level))
+    left = y - S @ level
+    sums = sum_blocks(features, X, np.column_stack([left, S]), weights, job, "spline")
+    FS = sums.cross[:, 1:-1]
+    lines: FloatArray = np.linalg.inv(sums.inner[1:-1, 1:-1]) @ FS.T
+    moments, square = sums.cross[:, 0], float(sums.inner[0, 0])
+    if square <= CONSTANT**2 * float(weights @ y**2):  # what is left is rounding
         moments, square = np.zeros(len(moments)), 0.0
-    return Normal(sums.gram - FS @ lines, moments, square, sums.n_rows, rank, inverse, lines, level)
-
-
-def _inverse(a: FloatArray) -> tuple[FloatArray, int]:
-    """The inverse of a positive semidefinite matrix on its range, and the rank; of unit diagonal inside."""
-    unit = np.sqrt(np.maximum(a.diagonal(), np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(a / np.outer(unit, unit))
-    kept = values > DEPENDENT * values[-1]
-    root = vectors[:, kept] / np.sqrt(values[kept]) / unit[:, None]
-    return root @ root.T, int(kept.sum())
+    rounding = ROUNDING * sums.gram.diagonal()
+    return Normal(sums.gram - FS @ lines, moments, square, sums.n_rows, rounding, lines, level)
 
 
 def affordable(job: Job, features: Features, n_rows: int, limit: float | None) -> Job:

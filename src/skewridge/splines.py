@@ -13,8 +13,7 @@ from .notebook import spline_summary
 from .scaling import unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
-from .spline_fit import Wish, fit_spline
-from .spline_sums import affordable, make_features, sum_rows
+from .spline_fit import Wish, fit_rows
 from .spline_terms import check_pairs, check_splines, make_domain, make_model
 from .splits import draw_seed
 
@@ -50,7 +49,8 @@ class SmoothingSpline(KernelEstimator):
         lambda; "auto" minimises GCV.
     theta : "auto", "start" or array of floats, default="auto"
         The terms' weights, in the order of ``terms_``. "start" takes the squared norms of the terms of a first fit;
-        "auto" goes on from there to the least GCV. Chosen weights have mean 1.
+        "auto" goes on from there to the least GCV. Chosen weights leave ``sum_b theta_b R_b(z, z)``, averaged over the
+        knots, as weights of 1 have it: only their ratio to the penalty matters.
     alpha : float, default=1.4
         GCV is ``(RSS / N) / (1 - alpha tr A / N)^2``; 1 is the plain criterion, more is smoother.
     memory_limit : int or str, optional
@@ -152,12 +152,11 @@ class SmoothingSpline(KernelEstimator):
         rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
+        model, wish = full.only(free, terms), self._wish(given, terms)
         with one_blas_thread():
-            features = make_features(full.only(free, terms), domain(X[knot_rows]))
-            job = affordable(self._job, features, len(rows), self._limit)
-            terms = np.array(terms, dtype=np.int64)[features.places]
-            normal = sum_rows(features, domain(X[rows]), unit[:, 0], pool.weights, job)
-            fit = fit_spline(features, normal, self._wish(given, terms))
+            fit = fit_rows(
+                model, domain(X[knot_rows]), domain(X[rows]), unit[:, 0], pool.weights, wish, self._limit, self._job
+            )
 
         self._take_over(checked)
         self._seen, self._seed = (X[kept], y[kept, None], weights), seed
@@ -166,7 +165,7 @@ class SmoothingSpline(KernelEstimator):
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
         self._remember(full, free, terms)
-        self._warn(normal)
+        self._warn(pool.weights.sum())
         return self
 
     def predict(self, X, return_std=False):
@@ -186,7 +185,7 @@ class SmoothingSpline(KernelEstimator):
         """
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
-        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        with one_blas_thread():
             found = [self._fit.predict(X, self._job) * self._unit + self._mean]
             if return_std:
                 found.append(self._fit.std(X, self._job) * self._unit)
@@ -264,15 +263,22 @@ class SmoothingSpline(KernelEstimator):
 
     def _remember(self, full, free, terms):
         fit = self._fit
+        terms = np.array(terms, dtype=np.int64)[fit.features.places]
         self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
-        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free_coef * self._unit
+        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
         self.null_coef_[0] += self._mean
         self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
         self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2
 
-    def _warn(self, normal):
-        if self.penalty == "auto" and self.alpha * normal.n_free >= normal.n_rows > 1:
+    def _warn(self, n_rows):
+        n_free = self._fit.free.basis.shape[1]
+        if self.penalty == "auto" and self.alpha * n_free >= n_rows and len(self._fit.theta):
             warn_user(
-                f"{normal.n_rows:g} rows are too few to choose a penalty by GCV beside {normal.n_free} free functions: "
+                f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
                 "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
+            )
+        if not self._fit.converged:
+            warn_user(
+                f"The search for theta ended after {self.n_iter_} steps, before GCV settled. Use fewer terms, or "
+                "theta='start'."
             )
