@@ -436,3 +436,23 @@ def test_given_weights_of_constant_features_are_not_used():
     wide = np.column_stack([X[:, 0], np.ones(300), X[:, 1]])
     model = SmoothingSpline(theta=[1.0, 2.0, 3.0], random_state=0).fit(wide, Y)
     assert model.theta_.tolist() == [1.0, 0.0, 3.0]
+
+
+def test_intervals_cover_unseen_rows():
+    rng = np.random.default_rng(0)
+    X, X_new = rng.random((800, 2)), rng.random((2000, 2))
+
+    def noisy(X):
+        return np.sin(6 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(len(X))
+
+    model = SmoothingSpline(random_state=0).fit(X, noisy(X))
+    y_new, (low, high) = noisy(X_new), model.predict_interval(X_new, coverage=0.9)
+    assert 0.86 < np.mean((low <= y_new) & (y_new <= high)) < 0.94
+    assert model.calibration_[0].source == "cross-fitted"
+
+
+def test_notebooks_show_the_terms():
+    X = np.random.default_rng(0).random((50, 2))
+    shown = SmoothingSpline(random_state=0).fit(X, X[:, 0])._repr_html_()
+    assert "What was fitted" in shown
+    assert "s(x0)" in shown
