@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -20,6 +21,10 @@ Result = TypeVar("Result")
 
 REPORT_EVERY = 0.5  # seconds between two progress lines
 AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
+
+Watcher = Callable[[str, int, int], None]
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,24 @@ _BLAS_LIMIT = _BlasLimit()
 
 
 @contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Have a function told what is being run, how much of it is done, and how much there is.
+
+    Examples
+    --------
+    >>> with watched(lambda label, done, total: print(label, done, total)):
+    ...     _ = list(run(abs, [-1, 2], label="numbers"))
+    numbers 1 2
+    numbers 2 2
+    """
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+@contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit every BLAS pool of the process to one thread."""
     _BLAS_LIMIT.begin()
@@ -101,8 +124,11 @@ def _in_threads(task: Callable[[Item], Result], items: Sequence[Item], workers: 
 def _reported(results: Iterator[Result], total: int, label: str, verbose: int) -> Iterator[Result]:
     """Pass results on and, when verbose, tell stderr how many are done and how long the rest will take."""
     start = shown = time.monotonic()
+    watcher = _WATCHER.get()
     for done, result in enumerate(results, 1):
         yield result
+        if watcher is not None:
+            watcher(label, done, total)
         now = time.monotonic()
         if verbose and (done == total or now - shown >= REPORT_EVERY):
             shown = now

@@ -72,7 +72,7 @@ def _check_pipeline(pipeline: Any) -> None:
         raise TypeError("a Pipeline of other steps than a TableEncoder and an estimator of ours cannot be saved")
     check_is_fitted(encoder)
     check_is_fitted(model)
-    if len(encoder.get_feature_names_out()) != model.n_features_in_:
+    if sum(len(column.features) for column in encoder.columns_) != model.n_features_in_:
         raise ValueError("the estimator of a Pipeline was fitted to other columns than its TableEncoder makes")
 
 
