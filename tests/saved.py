@@ -1,5 +1,6 @@
 """Models to save: every kind of fitted attribute occurs in one of them."""
 
+import warnings
 from functools import cache
 from tempfile import TemporaryDirectory
 
@@ -57,7 +58,9 @@ MODELS = {
 
 @cache
 def fitted(name):
-    return MODELS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few rows dominate
+        return MODELS[name]()
 
 
 @cache

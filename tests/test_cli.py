@@ -76,6 +76,10 @@ def answer(capsys, *arguments):
     return json.loads(captured.out)
 
 
+def predictions(path):
+    return pd.read_csv(path, float_precision="round_trip")["prediction"]
+
+
 def files(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -108,7 +112,7 @@ def test_every_kind_of_output_holds_the_same_numbers(output, model, capsys):
     assert main(["predict", model, "new.csv", "-o", output]) == 0
     where = io.StringIO(capsys.readouterr().out) if output == "-" else output
     separator = "\t" if output.endswith(".tsv") else ","
-    out = pd.read_parquet(where) if ".p" in output else pd.read_csv(where, sep=separator)
+    out = pd.read_parquet(where) if ".p" in output else pd.read_csv(where, sep=separator, float_precision="round_trip")
     assert np.array_equal(out["prediction"], expected(NEW)[0])
 
 
@@ -117,7 +121,7 @@ def test_tables_may_be_of_any_kind_and_in_pieces(model, folder):
     NEW[10:20].to_parquet("part-2.parquet")
     NEW[20:][NEW.columns[::-1]].to_csv("rest.csv.gz", index=False)
     assert main(["predict", model, "part-*.parquet", "rest.csv.gz", "-o", "out.csv"]) == 0
-    assert np.array_equal(pd.read_csv("out.csv")["prediction"], expected(NEW)[0])
+    assert np.array_equal(predictions("out.csv"), expected(NEW)[0])
     NEW.to_csv("new.tsv", index=False, sep="\t")
     assert main(["predict", model, "new.tsv", "-o", "out.csv"]) == 0
     NEW.to_csv("semicolon.csv", index=False, sep=";")
@@ -189,14 +193,14 @@ def test_unseen_categories_are_noted_and_counted(model, capsys):
     data = answer(capsys, "predict", model, "rome.csv")
     assert "30 rows have values of 'town' that the model has not seen ('Rome': 30)" in " ".join(data["notes"])
     with pytest.warns(UserWarning, match="30 rows"):
-        assert np.array_equal(pd.read_csv("predictions.csv")["prediction"], expected(NEW.assign(town="Rome"))[0])
+        assert np.array_equal(predictions("predictions.csv"), expected(NEW.assign(town="Rome"))[0])
 
 
 def test_codes_keep_their_leading_zeros(model, capsys):
     """A file whose codes all look like numbers must not turn 0150 into 150."""
     NEW.assign(zip="0150").to_csv("codes.csv", index=False)
     assert not any("has not seen" in note for note in answer(capsys, "predict", model, "codes.csv")["notes"])
-    assert np.array_equal(pd.read_csv("predictions.csv")["prediction"], expected(NEW.assign(zip="0150"))[0])
+    assert np.array_equal(predictions("predictions.csv"), expected(NEW.assign(zip="0150"))[0])
 
 
 def test_missing_columns_are_named_and_others_noted(model, capsys):
@@ -269,7 +273,7 @@ def test_a_model_of_the_library_takes_columns_by_name(capsys):
     assert "does not hold the training response" in " ".join(data["notes"])
     assert main(["predict", "library.skr", "new.csv"]) == 0
     loaded = load_model("library.skr")
-    assert np.array_equal(pd.read_csv("predictions.csv")["prediction"], loaded.predict(NEW[["area", "rooms"]]))
+    assert np.array_equal(predictions("predictions.csv"), loaded.predict(NEW[["area", "rooms"]]))
     assert main(["info", "library.skr"]) == 0
     assert main(["evaluate", "library.skr", "new.csv"]) == 1
     assert "does not say what it predicts: name the column by --target" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """The commands and their options. What they do is in modules of their own, imported when a command runs.
 
-To add a command: write a function that takes a :class:`~._screen.Screen` and returns an :class:`~._screen.Answer`, and
-give it a function with its options here that hands it to ``run``.
+To add a command: write a function that takes a :class:`~._screen.Screen` and returns an :class:`~._screen.Answer` in a
+module of its own; here, give it a function with its options whose ``work`` imports it, and hand that to ``run``.
 """
 
 from typing import Annotated
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from ._screen import run
+from ._screen import Answer, Screen, run
 
 HELP = """Kernel ridge regression for large data whose response is skewed.
 
@@ -110,11 +110,15 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit a model to a table and save it."""
-    from ._fit import FitRequest, fit_table
-    from ._table import TableRequest
 
-    table = TableRequest(data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter)
-    run(lambda screen: fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen), json)
+    def work(screen: Screen) -> Answer:
+        from ._fit import FitRequest, fit_table
+        from ._table import TableRequest
+
+        table = TableRequest(data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter)
+        return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen)
+
+    run(work, json)
 
 
 @app.command()
@@ -149,10 +153,14 @@ def predict(
 
     The output has one row for every row of DATA, in the same order, and a column prediction.
     """
-    from ._predict import PredictRequest, predict_table
 
-    request = PredictRequest(model, data, missing, jobs, delimiter)
-    run(lambda screen: predict_table(request, output, std, keep, screen), json)
+    def work(screen: Screen) -> Answer:
+        from ._predict import PredictRequest, predict_table
+
+        request = PredictRequest(model, data, missing, jobs, delimiter)
+        return predict_table(request, output, std, keep, screen)
+
+    run(work, json)
 
 
 @app.command()
@@ -174,19 +182,26 @@ def evaluate(
 
     Take rows that the model has not seen. What is rare is decided by the response that the model was fitted to.
     """
-    from ._evaluate import evaluate_table
-    from ._predict import PredictRequest
 
-    request = PredictRequest(model, data, missing, jobs, delimiter)
-    run(lambda screen: evaluate_table(request, target, screen), json)
+    def work(screen: Screen) -> Answer:
+        from ._evaluate import evaluate_table
+        from ._predict import PredictRequest
+
+        return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
+
+    run(work, json)
 
 
 @app.command()
 def info(model: Model, json: Json = False) -> None:
     """Tell what is in a model file."""
-    from ._info import describe
 
-    run(lambda screen: describe(model), json)
+    def work(screen: Screen) -> Answer:
+        from ._info import describe
+
+        return describe(model)
+
+    run(work, json)
 
 
 @app.command()
@@ -200,9 +215,13 @@ def diagnose(
 
     And whether that matters, and what to do about it.
     """
-    from ._advise import diagnose_table
 
-    run(lambda screen: diagnose_table(data, target, delimiter, screen), json)
+    def work(screen: Screen) -> Answer:
+        from ._advise import diagnose_table
+
+        return diagnose_table(data, target, delimiter, screen)
+
+    run(work, json)
 
 
 @app.command()
@@ -221,9 +240,13 @@ def plan(
 
     Memory and operations of adaptive centres, of divide and conquer, and of the exact fit.
     """
-    from ._advise import plan_table
 
-    run(lambda screen: plan_table(data, target, nodes, jobs, memory_limit, delimiter, screen), json)
+    def work(screen: Screen) -> Answer:
+        from ._advise import plan_table
+
+        return plan_table(data, target, nodes, jobs, memory_limit, delimiter, screen)
+
+    run(work, json)
 
 
 @app.command()
@@ -231,6 +254,10 @@ def demo(
     folder: Annotated[str, typer.Argument(help="Where the picture goes.")] = "demo_output",
 ) -> None:
     """Compare the estimators on built-in data."""
-    from ._advise import show_demo
 
-    run(lambda screen: show_demo(folder), False)
+    def work(screen: Screen) -> Answer:
+        from ._advise import show_demo
+
+        return show_demo(folder)
+
+    run(work, False)
