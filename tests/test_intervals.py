@@ -134,7 +134,11 @@ def experiment():
 
 @pytest.mark.parametrize("calibration", ["cross-fitted", "fresh"])
 @pytest.mark.parametrize(
-    ("estimator", "settings"), [("adaptive", {"n_centers": 100, "scale_features": "standard"}), ("dac", {"n_nodes": 4})]
+    ("estimator", "settings"),
+    [
+        ("adaptive", {"n_centers": 100, "scale_features": "standard"}),
+        ("dac", {"n_nodes": 4, "bandwidth": 1.0, "penalty": 1e-4}),
+    ],
 )
 def test_coverage_of_the_estimators(experiment, estimator, settings, calibration):
     """The experiment at reduced size: growing noise, 800 rows, 3 seeds."""

@@ -17,8 +17,8 @@ from .slices import slice_edges
 class IntervalMixin:
     """``calibrate`` and ``predict_interval`` for a regressor.
 
-    An estimator calls ``_remember_response`` when it is fitted, tells its rows by ``_training_rows`` and what a fit
-    without some of them predicts by ``_refitted``.
+    An estimator calls ``_remember_response`` and sets ``_seed`` when it is fitted, and tells its rows, (X, Y, weights)
+    with Y (N, p), by ``_training_rows``; ``_refitted`` is what a fit without some of them predicts.
     """
 
     def calibrate(self, X=None, y=None, sample_weight=None):
@@ -63,6 +63,16 @@ class IntervalMixin:
         Returns
         -------
         low, high : (n,) or (n, p) arrays; infinite where calibration rows are too few, which is warned of
+
+        Examples
+        --------
+        >>> from skewridge import AdaptiveKernelRidge
+        >>> from skewridge.datasets import make_peaks
+        >>> X, y = make_peaks(500, 2, random_state=0)
+        >>> model = AdaptiveKernelRidge(50, 0.5, bandwidth=0.3, penalty=1e-5, random_state=0).fit(X, y)
+        >>> low, high = model.predict_interval(X)
+        >>> bool(((low <= y) & (y <= high)).mean() > 0.85)
+        True
         """
         check_is_fitted(self)
         needed = rows_needed(coverage)
@@ -110,7 +120,9 @@ class IntervalMixin:
 
     def _refitted(self, X, Y, weights, X_new):
         """What a fit to some rows predicts at others. Estimators that choose settings override it to keep them."""
-        return fit_quietly(clone(self), X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+        seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
+        model = clone(self).set_params(**seeded)
+        return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
 
 
 def fit_quietly(model, *data):
