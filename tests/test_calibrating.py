@@ -4,10 +4,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.calibrating import IntervalMixin
 from skewridge.centers import make_pool
 from skewridge.datasets import make_peaks
 
@@ -170,11 +171,18 @@ def test_frames_and_weights_are_taken(rows):
     assert model.calibration_[0].n_rows == 80
 
 
-@pytest.mark.parametrize("setting", [{"penalty": "gcv"}, {"kernel": "sobolev"}, {"slice_on": "pilot", "focus": 0.5}])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"penalty": "gcv"},
+        {"kernel": "sobolev", "bandwidth": "auto"},
+        {"focus": 0.5, "max_per_slice": 20},
+    ],
+)
 def test_every_kind_of_dac_can_be_calibrated(rows, setting):
     X, y = rows
-    settings = {"n_nodes": 3, "bandwidth": "auto", "penalty": 1e-3, "random_state": 0, **setting}
-    X, y = X[:300], y[:300]
+    settings = {"n_nodes": 3, "bandwidth": 0.2, "penalty": 1e-3, "random_state": 0, **setting}
+    X, y = X[:200], y[:200]
     low, high = DacKernelRidge(**settings).fit(X, y).predict_interval(X)
     assert np.mean((y >= low) & (y <= high)) > 0.85
 
@@ -211,3 +219,28 @@ def test_calibrating_costs_no_warnings_and_leaves_the_model_as_it_was(rows):
 def test_bad_calls_are_refused(model, rows, call, error, message):
     with pytest.raises(error, match=message):
         call(model, *rows)
+
+
+class Means(IntervalMixin, RegressorMixin, BaseEstimator):
+    """The mean of the sign of the first feature: an estimator that brings nothing of its own."""
+
+    def fit(self, X, y):
+        self._rows, self._seed = (X, y[:, None], np.ones(len(y))), 0
+        self.means_ = np.array([y[X[:, 0] <= 0].mean(), y[X[:, 0] > 0].mean()])
+        self._remember_response(y[:, None], np.ones(len(y)))
+        return self
+
+    def predict(self, X):
+        return self.means_[(X[:, 0] > 0).astype(int)]
+
+    def _training_rows(self):
+        return self._rows
+
+
+def test_any_regressor_can_have_intervals():
+    """Errors of variance 1 and 9 about two means: every slice has its own width."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1))
+    y = np.where(X[:, 0] > 0, 100 + 3 * rng.normal(size=4000), rng.normal(size=4000))
+    low, high = Means().fit(X, y).predict_interval(np.array([[-1.0], [1.0]]))
+    assert np.allclose(high - low, [2 * 1.645, 6 * 1.645], rtol=0.1)

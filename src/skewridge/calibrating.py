@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .centers import N_FOLDS, choose_rule, make_pool
@@ -64,6 +63,16 @@ class IntervalMixin:
         Returns
         -------
         low, high : (n,) or (n, p) arrays; infinite where calibration rows are too few, which is warned of
+
+        Examples
+        --------
+        >>> from skewridge import AdaptiveKernelRidge
+        >>> from skewridge.datasets import make_peaks
+        >>> X, y = make_peaks(500, 2, random_state=0)
+        >>> model = AdaptiveKernelRidge(50, 0.5, bandwidth=0.3, penalty=1e-5, random_state=0).fit(X, y)
+        >>> low, high = model.predict_interval(X)
+        >>> bool(((low <= y) & (y <= high)).mean() > 0.85)
+        True
         """
         check_is_fitted(self)
         needed = rows_needed(coverage)
@@ -123,8 +132,8 @@ class IntervalMixin:
         return prediction[known], Y[known], weights[known], "cross-fitted"
 
     def _refitted(self, X, Y, weights, X_new):
-        """What a fit to some rows predicts at others. Estimators that choose settings override it to keep them."""
-        return fit_quietly(clone(self), X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+        """What a fit to some rows, at the settings of this one, predicts at others."""
+        raise NotImplementedError
 
 
 def take_rows(X, rows):

@@ -136,7 +136,7 @@ class TuningDisplay(_Display):
                 ax.fill_between(x, values, values + margins, color=RED, alpha=0.2, linewidth=0)
         ax.axvline(data["choice"], color=RED, linestyle="--", linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel=data["along"], ylabel=f"{data['criterion']} ({data['scoring']})")
-        ax.set_ylim(*_window([curve["values"] for curve in data["curves"]]))
+        ax.set_ylim(*_window([curve["values"] for curve in data["curves"]], data["along"]))
         if data["cost"] is not None:
             ratio, bias = data["cost"]["ratio"], data["cost"]["bias"]
             ax.set_title(f"costs {ratio:.2f} times the least MSE tried; bias {bias:.2g}", fontsize="medium")
@@ -266,9 +266,8 @@ class CostDisplay(_Display):
         ax.set(xscale="log", xlabel="operations of one fit (log scale)", xlim=(min(flops) / 5, max(flops) * 100))
 
 
-def _window(curves: list[list[float]]) -> tuple[float, float]:
-    """Limits of a logarithmic axis: from the least value, not more than three decades below the largest ends."""
-    values: FloatArray = np.array([[np.nan if v is None else v for v in curve] for curve in curves])
-    high = float(np.nanmax(values[:, -1])) if len(values[0]) else 1.0
-    low = float(np.nanmin(values))
-    return max(low, high * 1e-3) * 0.9, max(high, float(np.nanmin(values[:, -1]))) * 1.3
+def _window(curves: list[list[float]], along: str) -> tuple[float, float]:
+    """Limits of a logarithmic axis: small penalties may rise out of it, and at most three decades are shown."""
+    values: FloatArray = np.array(curves, dtype=np.float64)
+    high = float(np.nanmax(values[:, -1] if along == "penalty" else values))
+    return max(float(np.nanmin(values)), high * 1e-3) * 0.9, high * 1.3
