@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .cluster import use_engine
     from .estimators import DacKernelRidge
+    from .sources import fit_source, predict_source
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -14,7 +16,10 @@ _HOMES = {
     "AdaptiveKernelRidge": "adaptive",
     "DacKernelRidge": "estimators",
     "ResponseStratifiedKFold": "splits",
+    "fit_source": "sources",
+    "predict_source": "sources",
     "response_train_test_split": "splits",
+    "use_engine": "cluster",
 }
 _MODULES = ("datasets", "metrics")
 
@@ -23,7 +28,10 @@ __all__ = [
     "DacKernelRidge",
     "ResponseStratifiedKFold",
     "__version__",
+    "fit_source",
+    "predict_source",
     "response_train_test_split",
+    "use_engine",
 ]
 
 

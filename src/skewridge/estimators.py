@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 import numpy as np
 
 from .checks import check_choice, check_flag, check_real
@@ -13,6 +16,7 @@ from .pipeline import (
     collapse,
     evaluate,
     fit_nodes,
+    load_rows,
     node_estimates,
     node_fits,
     partition_rows,
@@ -21,7 +25,9 @@ from .pipeline import (
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
 from .shell import KernelEstimator
+from .sources import fit_source, is_collection, predicted
 from .splits import draw_seed
+from .tables import is_held
 from .tuning import Request, row_scores, tune
 from .variance import conditional_std
 
@@ -164,19 +170,22 @@ class DacKernelRidge(KernelEstimator):
         -------
         self
         """
+        if is_collection(X):
+            return fit_source(self, X, y)
         self._check_parameters()
+        job = self._job
         checked, X, y = self._check_data(X, y)
-        seed = draw_seed(self.random_state)
+        seed = job.value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         request = self._request
         scores = row_scores(self.scoring, y)
-        sliced = self._sliced(X, y, seed)
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job)
+        sliced = self._sliced(X, y, seed, job)
+        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, job, is_held(X))
         data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
-        kernel, penalties, tuning = tune(request, data, self._job)
+        kernel, penalties, tuning = job.value("tuning", lambda: tune(request, data, job.unkept))
         problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
-        coef = fit_nodes(problem, self._job)
+        coef = fit_nodes(problem, job, self._limit)
 
         return self._remember(checked, problem, tuning, intercept, coef)
 
@@ -195,11 +204,14 @@ class DacKernelRidge(KernelEstimator):
         prediction : (n,) array
         std : (n,) array, with ``return_std=True``
         """
+        if is_collection(X):
+            return predicted(self, X)
         X = self._check_new(X)
         prediction = evaluate(self._expansion, X, self._job) + self.intercept_
         if not return_std:
             return prediction
-        return prediction, conditional_std(self._problem, X, self._centred, self._job)
+        problem = replace(self._problem, X=self.X_fit_)
+        return prediction, conditional_std(problem, X, self._centred, self._job.here)
 
     def node_spread(self, X):
         """Return the standard deviation between the nodes' estimates at X.
@@ -221,11 +233,12 @@ class DacKernelRidge(KernelEstimator):
     def _request(self):
         return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
-    def _sliced(self, X, y, seed):
+    def _sliced(self, X, y, seed, job):
         """What is cut into slices."""
         if self.slice_on == "response":
             return y
-        return pilot_of(X, y[:, None], np.ones(len(y)), self.slices, seed, self._job)[:, 0]
+        ones = np.ones(len(y))
+        return job.value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed, job.unkept))[:, 0]
 
     def _check_parameters(self):
         self._settings.check()
@@ -250,15 +263,34 @@ class DacKernelRidge(KernelEstimator):
         self.bandwidth_, self.penalty_, self.tuning_ = tuning.bandwidth, tuning.penalty, tuning
         if self._request.is_local:
             self.penalty_ = problem.penalties
-        self.dual_coef_, self.X_fit_, self.intercept_ = collapse(problem, coef), problem.X, intercept
+        self.dual_coef_, self.intercept_ = collapse(problem, coef), intercept
         self._problem, self._centred = problem, self.fit_intercept
-        self._expansion = Expansion(problem.X, self.dual_coef_, problem.kernel, float(problem.y.std()))
+        if is_held(problem.X):
+            self.X_fit_, self._expansion = problem.X, self._expansion_on(problem.X)
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
+
+    @cached_property
+    def X_fit_(self):
+        """The training rows in the order given; those of a source are read when they are first asked for."""
+        return load_rows(self._problem.X, self._limit)
+
+    @cached_property
+    def _expansion(self):
+        return self._expansion_on(self.X_fit_)
+
+    def _expansion_on(self, rows):
+        return Expansion(rows, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
+
+    def __getstate__(self):
+        """A model is pickled with its rows, not with where they were read from."""
+        if "_problem" in vars(self):
+            self._problem = replace(self._problem, X=self.X_fit_)
+        return super().__getstate__()
 
     def _node_estimates(self, X):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._problem.kernel, self.X_fit_, X, self._job)
+        return node_estimates(self.nodes_, self._problem.kernel, self.X_fit_, X, self._job.here)

@@ -10,14 +10,17 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from .allocation import Allocation, allocate, inclusion_probability
+from .checks import format_bytes
 from .engine import Job, run
+from .frames import make_frame
 from .kernels import Kernel, Product
-from .local import NodeFit, Nodes, Workspace, make_nodes
-from .planning import PartitionSettings, plan_fit
+from .local import NodeFit, Workspace, make_nodes
+from .planning import PartitionSettings, machine_memory, plan_fit
+from .shares import Work, solve_shares
 from .slices import FloatArray, IntArray, Slices
+from .tables import RowData, Table
 
 BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or memory_limit
 
@@ -67,18 +70,12 @@ class Problem:
     In single precision where that is asked for and the penalty is large enough.
     """
 
-    X: FloatArray
+    X: RowData
     y: FloatArray
     partition: Partition
     kernel: Kernel
     penalties: FloatArray
     single: bool = False
-
-    @property
-    def nodes(self) -> Nodes:
-        """The nodes, ready to be solved."""
-        allocation, weights = self.partition.allocation, self.partition.weights
-        return make_nodes(self.kernel, self.X, self.y, weights, self.penalties, allocation, self.single)
 
 
 def partition_rows(
@@ -88,9 +85,13 @@ def partition_rows(
     seed: int,
     limit: float | None,
     job: Job,
+    held: bool = True,
 ) -> Partition:
-    """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2)."""
-    slices, plan = plan_fit(y, settings, n_features, limit, effective_n_jobs(job.n_jobs))
+    """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2).
+
+    ``held``: whether the rows are in memory.
+    """
+    slices, plan = plan_fit(y, settings, n_features, limit, job.n_threads, held)
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
     return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings))
 
@@ -105,9 +106,17 @@ def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> 
     return weights[slices.labels]
 
 
-def fit_nodes(problem: Problem, job: Job) -> FloatArray:
-    """Solve every node on its own rows, largest first; the coefficients of all, (N~,), node after node."""
-    nodes, workspace = problem.nodes, Workspace()
+def fit_nodes(problem: Problem, job: Job, limit: float | None = None) -> FloatArray:
+    """Solve every node on its own rows, largest first; the coefficients of all, (N~,), node after node.
+
+    Rows of a table, or for another engine, are gathered for some nodes at a time.
+    """
+    frame = make_frame(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
+    own = problem.y, problem.partition.weights, problem.penalties, problem.partition.allocation
+    if isinstance(problem.X, Table) or job.engine is not None or job.checkpoint is not None:
+        work = Work(problem.kernel, frame, *own)
+        return solve_shares(work, problem.X, machine_memory() if limit is None else limit, job)
+    nodes, workspace = make_nodes(problem.kernel, problem.X, *own, frame), Workspace()
     for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
         pass
     return nodes.coef.astype(np.float64, copy=False)
@@ -124,6 +133,20 @@ def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
     """Average the local estimates: beta_i = (1/k) sum of row i's coefficient over the nodes that hold it."""
     allocation = problem.partition.allocation
     return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
+
+
+def load_rows(X: RowData, limit: float | None) -> FloatArray:
+    """All rows in one array, as an expansion takes them; refused where memory does not hold them."""
+    if not isinstance(X, Table):
+        return X
+    needed, allowed = 8.0 * len(X) * X.n_columns, machine_memory() if limit is None else limit
+    if needed > allowed:
+        raise MemoryError(
+            f"Predictions of divide-and-conquer need all {len(X):,} training rows at hand, {format_bytes(needed)}, and "
+            f"{'the machine has' if limit is None else 'memory_limit is'} {format_bytes(allowed)}. Raise memory_limit, "
+            "predict where there is more memory, or use AdaptiveKernelRidge, which keeps its centres only."
+        )
+    return X.load()
 
 
 def evaluate(expansion: Expansion, X: FloatArray, job: Job) -> FloatArray:

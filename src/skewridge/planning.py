@@ -17,6 +17,7 @@ from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slic
 TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
 FEWEST_ROWS_PER_NODE = 50  # "auto" takes at most N/50 nodes
+GATHERED = 0.25  # of the memory, for rows that are read when they are needed
 
 _OVERSAMPLINGS = (1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 8, 1 / 10, 1 / 20, 1 / 50, 0.0)
 
@@ -78,12 +79,17 @@ class Plan:
 
 
 def plan_fit(
-    y: FloatArray, settings: PartitionSettings, n_features: int, limit: float | None = None, n_matrices: int = 1
+    y: FloatArray,
+    settings: PartitionSettings,
+    n_features: int,
+    limit: float | None = None,
+    n_matrices: int = 1,
+    held: bool = True,
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
     ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once, one
-    a worker.
+    a worker. ``held`` is False where rows are read when they are needed, into a quarter of the memory.
     """
     if settings.n_nodes != "auto" and settings.n_nodes > len(y):
         raise ValueError(
@@ -92,19 +98,25 @@ def plan_fit(
         )
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
-    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices)
-    allowed = machine_memory() if limit is None else limit
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, held)
+    allowed = (machine_memory() if limit is None else limit) * (1.0 if held else 1.0 - GATHERED)
     if plan.n_bytes > allowed:
         which = "the machine's memory" if limit is None else "memory_limit"
+        which = which if held else f"{which} without the quarter that rows are read into"
         raise MemoryError(
             f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-            f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
+            f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices, held)}"
         )
     return slices, plan
 
 
 def make_plan(
-    slices: Slices, n_nodes: int, n_features: int, max_per_slice: int | None = None, n_matrices: int = 1
+    slices: Slices,
+    n_nodes: int,
+    n_features: int,
+    max_per_slice: int | None = None,
+    n_matrices: int = 1,
+    held: bool = True,
 ) -> Plan:
     """Return what a fit on these slices and nodes needs.
 
@@ -119,7 +131,7 @@ def make_plan(
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
     workers = min(n_matrices, n_nodes)
-    solving = 8.0 * (workers * largest * (largest + 2 * n_features) + distinct + rows * (3 * n_features + 6))
+    solving = 8.0 * (workers * largest * (largest + 2 * n_features) + distinct + rows * (3 * n_features * held + 6))
     flops = n_nodes * (size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25))
     return Plan(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving, flops)
 
@@ -162,10 +174,16 @@ def machine_memory() -> float:
 
 
 def _memory_remedies(
-    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_matrices: int
+    y: FloatArray,
+    slices: Slices,
+    settings: PartitionSettings,
+    plan: Plan,
+    allowed: float,
+    n_matrices: int,
+    held: bool,
 ) -> str:
     def need(cut: Slices, k: int, cap: int | None) -> float:
-        return make_plan(cut, k, plan.n_features, cap, n_matrices).n_bytes
+        return make_plan(cut, k, plan.n_features, cap, n_matrices, held).n_bytes
 
     fits = _fits(y, slices, settings, lambda cut, cap: need(cut, plan.n_nodes, cap) <= allowed)
     doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)

@@ -13,6 +13,7 @@ from .local import Workspace
 from .paths import Path, reduce_node, solve_path
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, slice_quietly
+from .tables import RowData
 
 BLOCK_ROWS = 128
 
@@ -55,6 +56,18 @@ class Tried:
     cp: FloatArray
 
 
+@dataclass(frozen=True)
+class NodeData:
+    """A node's rows: numbers, features, responses and weights; places in the node of judged rows, and among those."""
+
+    rows: IntArray
+    X: FloatArray
+    y: FloatArray
+    weights: FloatArray | None
+    held: IntArray | None
+    judged: IntArray
+
+
 def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
     """Return a sample of about ``size`` rows and how many rows each stands for.
 
@@ -80,7 +93,7 @@ def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArr
 def try_nodes(
     trial: Trial,
     which: range,
-    X: FloatArray,
+    X: RowData,
     y: FloatArray,
     base: Kernel,
     bandwidths: list[float | None],
@@ -92,27 +105,26 @@ def try_nodes(
     Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above the
     diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
     """
-    workspace = Workspace()
+    workspace, left_out = Workspace(), trial.left_out
 
-    def one(j: int) -> list[Tried]:
-        rows, weights = trial.nodes[j]
-        held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
-        square = workspace.square(len(rows))
-        diagonal = base.similarity_upper(X[rows], square)
+    def one(node: NodeData) -> list[Tried]:
+        square = workspace.square(len(node.rows))
+        diagonal = base.similarity_upper(node.X, square)
         tried = []
         for bandwidth in bandwidths:
             gram = base.rescaled_below(square, diagonal, bandwidth)
-            path = solve_path(reduce_node(gram, y[rows], weights), penalties, held)
-            tried.append(_tried(rows, path, judged, weights, trial.left_out))
+            path = solve_path(reduce_node(gram, node.y, node.weights), penalties, node.held)
+            tried.append(_tried(node.rows, path, node.judged, node.weights, left_out))
         return tried
 
-    return [list(nodes) for nodes in zip(*run(one, which, job, "tuning"), strict=True)]
+    nodes = (_node_data(trial, j, X, y) for j in which)
+    return [list(tried) for tried in zip(*run(one, nodes, job, "tuning", len(which)), strict=True)]
 
 
 def judge(
     trial: Trial,
     tried: list[list[Tried]],
-    X: FloatArray,
+    X: RowData,
     y: FloatArray,
     base: Kernel,
     bandwidths: list[float | None],
@@ -125,16 +137,26 @@ def judge(
     """
     rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
 
-    def block(start: int) -> tuple[FloatArray, FloatArray]:
-        rows = trial.rows[start : start + BLOCK_ROWS]
-        errors = _errors(y[rows], base.prepare(X[rows]), start, tried, rights, base, bandwidths)
-        weights = row_weights[start : start + BLOCK_ROWS]
+    def block(rows: tuple[int, FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        start, X, y, weights = rows
+        errors = _errors(y, base.prepare(X), start, tried, rights, base, bandwidths)
         return error_products(errors, weights), errors.mean(axis=0) @ weights
 
+    judged_X, judged_y, starts = X[trial.rows], y[trial.rows], range(0, len(trial.rows), BLOCK_ROWS)
+    blocks = (
+        (start, judged_X[start:stop], judged_y[start:stop], row_weights[start:stop])
+        for start, stop in ((first, first + BLOCK_ROWS) for first in starts)
+    )
     products, means = np.zeros(1), np.zeros(1)
-    for more_products, more_means in run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"):
+    for more_products, more_means in run(block, blocks, job, "judging", len(starts)):
         products, means = products + more_products, means + more_means
     return products, means
+
+
+def _node_data(trial: Trial, j: int, X: RowData, y: FloatArray) -> NodeData:
+    rows, weights = trial.nodes[j]
+    held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
+    return NodeData(rows, X[rows], y[rows], weights, held, judged)
 
 
 def _tried(rows: IntArray, path: Path, judged: IntArray, weights: FloatArray | None, left_out: bool) -> Tried:
