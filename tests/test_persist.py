@@ -151,8 +151,8 @@ def test_attributes_that_do_not_belong_to_the_model_are_refused(tmp_path):
     model.extra_ = 1
     with pytest.raises(ModelFileError, match="extra_ is no attribute of a fitted DacKernelRidge: delete it"):
         save_model(model, tmp_path / "m")
-    del model.extra_, model.dual_coef_
-    with pytest.raises(ModelFileError, match="dual_coef_ is missing: fit the DacKernelRidge"):
+    del model.extra_, model.allocation_
+    with pytest.raises(ModelFileError, match="allocation_ is missing: fit the DacKernelRidge"):
         save_model(model, tmp_path / "m")
 
 

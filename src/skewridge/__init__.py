@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .cluster import use_engine
     from .costs import plan
     from .diagnostics import diagnose
     from .estimators import DacKernelRidge
     from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
+    from .sources import fit_source, predict_source
     from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
@@ -27,6 +29,9 @@ _HOMES = {
     "SmoothingSpline": "splines",
     "response_train_test_split": "splits",
     "save_model": "persist",
+    "fit_source": "sources",
+    "predict_source": "sources",
+    "use_engine": "cluster",
 }
 _MODULES = ("datasets", "metrics", "theory")
 
@@ -39,10 +44,13 @@ __all__ = [
     "SmoothingSpline",
     "__version__",
     "diagnose",
+    "fit_source",
     "load_model",
     "plan",
+    "predict_source",
     "response_train_test_split",
     "save_model",
+    "use_engine",
 ]
 
 

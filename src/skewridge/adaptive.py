@@ -18,7 +18,9 @@ from .notebook import centers_summary
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
+from .sources import fit_source, is_collection, predicted
 from .splits import draw_seed
+from .tables import kept_rows, through
 from .tuning import SCORINGS, row_scores, scoring_name
 
 
@@ -149,23 +151,27 @@ class AdaptiveKernelRidge(KernelEstimator):
         -------
         self
         """
+        if is_collection(X):
+            return fit_source(self, X, y, sample_weight=sample_weight)
         self._check_parameters()
+        wish, job = self._wish, self._job
         checked, X, y = self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        X, Y = X[kept], y[kept].reshape(len(kept), -1)
-        scaling = no_scaling(X.shape[1]) if self.scale_features is None else standard_scaling(X, weights)
+        X, Y = kept_rows(X, kept), y[kept].reshape(len(kept), -1)
+        plain = self.scale_features is None
+        scaling = no_scaling(X.shape[1]) if plain else standard_scaling(X, weights, job.unkept)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
-        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y, weights), draw_seed(self.random_state))
+        seed = job.value("seed", lambda: draw_seed(self.random_state))
+        rows = Rows(through(scaling, X), unit, weights, X, Y, self._scores(Y, weights), seed)
 
-        wish, job = self._wish, self._job
         with one_blas_thread():
-            pools = make_pools(rows, wish, job)
+            pools = make_pools(rows, wish, job.unkept)
             most = most_centers(len(next(iter(pools.values()))), rows, wish, self._limit)
             job = affordable(job, rows, wish, self._limit, most)
-            chosen = choose(rows, pools, wish, most, job)
+            chosen = job.value("choice", lambda: choose(rows, pools, wish, most, job.unkept))
             if chosen.multipliers is not None:
                 scaling = scaling.times(chosen.multipliers)
-                rows = replace(rows, X=scaling(X))
+                rows = replace(rows, X=through(scaling, X))
             model = fit_model(rows, pools, chosen, wish, self._limit, job)
             importances = feature_importances(rows, pools, model, chosen)
 
@@ -195,6 +201,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         prediction : (n,) or (n, p) array
         std : of the same shape, with ``return_std=True``
         """
+        if is_collection(X):
+            return predicted(self, X)
         X = self._check_new(X)
         single, X = X.dtype == np.float32, self._scaling(X)
         with one_blas_thread():

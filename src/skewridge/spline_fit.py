@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .engine import Job, run
-from .lowrank import BLOCK_ROWS
+from .passes import BLOCK_ROWS
 from .slices import FloatArray
 from .spline_search import Ridge, Task, make_ridge, search_theta, start_theta
 from .spline_sums import Features, Free, Normal, affordable, make_features, make_free, sum_rows

@@ -15,7 +15,8 @@ from joblib import effective_n_jobs
 from .checks import format_bytes
 from .engine import AHEAD, Job
 from .lapack import lower_solve, pivoted_cholesky
-from .lowrank import BLOCK_ROWS, sum_blocks
+from .lowrank import sum_blocks
+from .passes import BLOCK_ROWS
 from .planning import machine_memory
 from .scaling import CONSTANT
 from .slices import FloatArray, IntArray

@@ -186,9 +186,9 @@ class SmoothingSpline(KernelEstimator):
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
         with one_blas_thread():
-            found = [self._fit.predict(X, self._job) * self._unit + self._mean]
+            found = [self._fit.predict(X, self._job.here) * self._unit + self._mean]
             if return_std:
-                found.append(self._fit.std(X, self._job) * self._unit)
+                found.append(self._fit.std(X, self._job.here) * self._unit)
         if not np.isfinite(found[0]).all():
             raise ValueError("The spline overflows at some of these points, too far beyond the range that was fitted.")
         return tuple(found) if return_std else found[0]
