@@ -1,12 +1,14 @@
 import io
 import zipfile
 from dataclasses import fields, is_dataclass
+from inspect import signature
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, ModelFileError, load_model, save_model
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, ModelFileError, load_model, save_model
 from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
 from skewridge.persist._layouts import Kind, Record
@@ -33,7 +35,7 @@ def assert_same(a, b, place=""):
         for field in fields(a):
             assert_same(getattr(a, field.name), getattr(b, field.name), f"{place}.{field.name}")
     elif hasattr(a, "get_params"):
-        assert_same(vars(a), vars(b), place)
+        assert_same(*({k: v for k, v in vars(model).items() if k != "_seen"} for model in (a, b)), place)
     else:
         assert a == b or (a != a and b != b), place
 
@@ -58,7 +60,8 @@ def test_every_model_comes_back_to_the_last_bit(name, dtype, again):
     points = X_NEW.astype(dtype)
     points = pd.DataFrame(points, columns=FRAME.columns) if hasattr(model, "feature_names_in_") else points
     assert_same(model.predict(points), loaded.predict(points))
-    assert_same(model.predict(points, return_std=True), loaded.predict(points, return_std=True))
+    if "return_std" in signature(model.predict).parameters:
+        assert_same(model.predict(points, return_std=True), loaded.predict(points, return_std=True))
 
 
 def test_local_estimates_come_back(again):
@@ -133,7 +136,8 @@ def test_a_function_is_refused_by_the_name_of_its_parameter(tmp_path):
         (lambda: dac(slices=np.array([-1, 0, 1], dtype=object)).fit(X, Y), "slices is an array of dtype object"),
         (lambda: dac(slices=np.array([-1, 0, 1], dtype=np.int16)).fit(X, Y), "slices is an array of dtype int16"),
         (lambda: dac(slices=range(-1, 2)).fit(X, Y), "slices is a range"),
-        (lambda: {"a": 1}, "A dict cannot be saved; DacKernelRidge, AdaptiveKernelRidge"),
+        (lambda: DacRegressor(Ridge()).fit(X, Y), "estimator is a Ridge.* skewridge's own estimators"),
+        (lambda: {"a": 1}, "A dict cannot be saved; DacKernelRidge, DacRegressor, AdaptiveKernelRidge"),
     ],
 )
 def test_what_cannot_be_saved_is_named(make, match, tmp_path):
@@ -147,8 +151,8 @@ def test_attributes_that_do_not_belong_to_the_model_are_refused(tmp_path):
     model.extra_ = 1
     with pytest.raises(ModelFileError, match="extra_ is no attribute of a fitted DacKernelRidge: delete it"):
         save_model(model, tmp_path / "m")
-    del model.extra_, model.dual_coef_
-    with pytest.raises(ModelFileError, match="dual_coef_ is missing: fit the DacKernelRidge"):
+    del model.extra_, model.allocation_
+    with pytest.raises(ModelFileError, match="allocation_ is missing: fit the DacKernelRidge"):
         save_model(model, tmp_path / "m")
 
 

@@ -35,7 +35,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
 
     Parameters
     ----------
-    model : a fitted :class:`AdaptiveKernelRidge` or :class:`DacKernelRidge`
+    model : a fitted :class:`AdaptiveKernelRidge` or :class:`DacKernelRidge`, or a :class:`DacRegressor` around them
     path : str or path
         By custom it ends in ``.skr``.
     about : dict, optional

@@ -1,7 +1,7 @@
 """The classes that model files may hold, and no others: to add an estimator is to add its entry here.
 
-Letters of lengths: N rows, d features, l slices, k nodes, M rows of all nodes together (the paper's N~), r centres,
-p outputs, B bandwidths, P penalties, q dominating rows.
+Letters of lengths: N rows, d features, l slices, k nodes, M rows of all nodes together (the paper's N~), e terms of the
+nodes' average, r centres, p outputs, B bandwidths, P penalties, q dominating rows.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from ..account import CenterTuning
 from ..adapting import LowRankModel
 from ..adaptive import AdaptiveKernelRidge
 from ..allocation import Allocation
-from ..columns import KINDS, Column
 from ..encoding import TableEncoder
 from ..estimators import DacKernelRidge
+from ..intervals import Calibration
 from ..kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from ..local import NodeFit
 from ..lowrank import Basis
 from ..pipeline import Expansion, Partition, Problem
+from ..regressor import DacRegressor
 from ..scaling import Scaling
 from ..slices import Slices
 from ..tuning import Tuning
+from ._archive import ModelFileError
 from ._estimators import Estimator
-from ._layouts import Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Texts
+from ._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Sizes, Texts
+from ._splines import spline_layout
+from ._tables import TABLE_ENCODER
 
 FLAG, TEXT = Kind(bool), Kind(str)
 POSITIVE = float(np.nextafter(0.0, 1.0))
@@ -45,16 +49,39 @@ def _covers(allocation: Allocation) -> bool:
     return bool(starts[0] == 0 and starts[-1] == len(allocation.rows) and (np.diff(starts) >= 0).all())
 
 
+def _sorted(calibration: Calibration) -> bool:
+    """Whether slices follow each other and share the errors out."""
+    starts = calibration.starts
+    return bool(starts[0] == 0 and starts[-1] == len(calibration.errors) and (np.diff(starts) >= 0).all())
+
+
 def _checked(model: Any) -> None:
     model._check_parameters()
 
 
-def _column_holds(column: Column) -> bool:
-    """Whether just the kinds that have levels have some, all different, and a fill among them."""
-    levels = column.levels
-    texts = all(type(level) is str for level in levels) and len(set(levels)) == len(levels)
-    listed = column.kind in ("category", "ordinal")
-    return texts and listed == (len(levels) > 0) and (not listed or 0 <= column.fill < len(levels))
+def _dac_holds(model: Any) -> bool:
+    """Whether the average is expanded over the rows that the nodes are."""
+    model._check_parameters()
+    return not hasattr(model, "dual_coef_") or len(model.dual_coef_) == len(model._problem.points)
+
+
+def _regressor_holds(model: Any) -> bool:
+    """Whether every node has an estimator of the class that was asked for."""
+    model._check_parameters(None)
+    fitted = getattr(model, "estimators_", None)
+    return fitted is None or (
+        len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
+    )
+
+
+class Node(Field):
+    """A fitted estimator of ours, for as many features as the model has."""
+
+    def check(self, value: Any, sizes: Sizes, place: str) -> None:
+        """Compare class, state and width."""
+        if type(value) not in REGRESSORS or not hasattr(value, "n_features_in_"):
+            raise ModelFileError(f"{place} is not a fitted estimator of skewridge's own")
+        sizes.match("d", value.n_features_in_, place)
 
 
 def _check_pipeline(pipeline: Any) -> None:
@@ -107,9 +134,10 @@ PROBLEM = Record(
         "kernel": KERNEL,
         "penalties": Floats("k"),
         "single": FLAG,
+        "centers": Maybe(Ints("e", below="N")),
     },
 )
-EXPANSION = Record(Expansion, {"points": Floats("N d"), "coef": Floats("N"), "kernel": KERNEL, "scale": Number(0)})
+EXPANSION = Record(Expansion, {"points": Floats("e d"), "coef": Floats("e"), "kernel": KERNEL, "scale": Number(0)})
 NODE_FIT = Record(NodeFit, {"rows": Ints("n", below="N"), "coef": Floats("n")}, alone=True)
 TUNING = Record(
     Tuning,
@@ -167,21 +195,23 @@ CENTER_TUNING = Record(
 )
 SCALING = Record(Scaling, {"shift": Floats("d"), "scale": Floats("d")})
 
-COLUMN = Record(
-    Column,
+CALIBRATION = Record(
+    Calibration,
     {
-        "name": TEXT,
-        "kind": Kind(str, KINDS),
-        "levels": Kind(tuple),
-        "fill": Number(),
-        "shift": Number(),
-        "scale": Number(),
+        "edges": Floats("l+1", finite=False),
+        "starts": Ints("l+1"),
+        "errors": Floats("n"),
+        "weights": Floats("n"),
+        "source": Kind(str, ("fresh", "cross-fitted")),
     },
-    holds=_column_holds,
+    holds=_sorted,
+    alone=True,
 )
-OUTPUT = Kind(dict, [{"transform": name} for name in ("default", "pandas", "polars")])
-
-NAMES = {"feature_names_in_": Texts("d")}
+NAMES: dict[str, Field] = {"feature_names_in_": Texts("d"), "calibration_": Items(CALIBRATION, tuple)}
+INTERVALS: dict[str, Field] = {
+    "_seed": Number(0, whole=True),
+    "_response_edges": Items(Floats("*", finite=False), tuple),
+}
 
 ESTIMATORS = {
     "DacKernelRidge": Estimator(
@@ -195,16 +225,33 @@ ESTIMATORS = {
             "bandwidth_": Maybe(Number(POSITIVE)),
             "penalty_": NumberOr(Floats("k")),
             "tuning_": TUNING,
-            "dual_coef_": Floats("N"),
-            "X_fit_": Floats("N d"),
+            "dual_coef_": Floats("e"),
+            "X_fit_": Floats("e d"),
             "intercept_": Number(),
             "n_features_in_": Length("d"),
             "_problem": PROBLEM,
             "_centred": FLAG,
             "_expansion": EXPANSION,
+            **INTERVALS,
         },
-        optional={**NAMES, "nodes_": Items(NODE_FIT)},
-        holds=_checked,
+        optional={**NAMES, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
+        holds=_dac_holds,
+    ),
+    "DacRegressor": Estimator(
+        DacRegressor,
+        {
+            "slices_": SLICES,
+            "allocation_": ALLOCATION,
+            "n_nodes_": Length("k"),
+            "n_oversampled_": Number(0, whole=True),
+            "n_distinct_": Length("M"),
+            "estimators_": Items(Node()),
+            "n_features_in_": Length("d"),
+            "_weighted": FLAG,
+            **INTERVALS,
+        },
+        optional=NAMES,
+        holds=_regressor_holds,
     ),
     "AdaptiveKernelRidge": Estimator(
         AdaptiveKernelRidge,
@@ -231,16 +278,13 @@ ESTIMATORS = {
             "_means": Floats("p"),
             "_units": Floats("p"),
             "_single": FLAG,
+            **INTERVALS,
         },
         optional=NAMES,
         holds=_checked,
     ),
-    "TableEncoder": Estimator(
-        TableEncoder,
-        {"columns_": Items(COLUMN), "feature_names_in_": Texts("d"), "n_features_in_": Length("d")},
-        optional={"_sklearn_output_config": OUTPUT},
-        holds=_checked,
-    ),
+    "SmoothingSpline": spline_layout(INTERVALS, NAMES),
+    "TableEncoder": TABLE_ENCODER,
     "Pipeline": Estimator(Pipeline, {}, parameters=("steps",), holds=_check_pipeline),
 }
 REGRESSORS = {layout.cls for name, layout in ESTIMATORS.items() if name not in ("TableEncoder", "Pipeline")}
