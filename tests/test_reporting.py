@@ -23,6 +23,7 @@ from skewridge import (
     AdaptiveKernelRidge,
     DacKernelRidge,
     DacRegressor,
+    SmoothingSpline,
     load_model,
     report,
     response_train_test_split,
@@ -55,6 +56,7 @@ MODELS = {
     "nodes, edges": DacKernelRidge(n_nodes=3, slices=[-1.0, 0.1, 0.2, 2.0], **FIXED),
     "nodes, no bandwidth": DacKernelRidge(n_nodes=3, kernel="polynomial", random_state=0),
     "nodes, bandwidth alone": DacKernelRidge(n_nodes=3, penalty=1e-4, random_state=0),
+    "spline": SmoothingSpline(random_state=0),
     "any regressor": DacRegressor(KNeighborsRegressor(), n_nodes=4, random_state=0),
     "pipeline": make_pipeline(StandardScaler(), AdaptiveKernelRidge(n_centers=30, random_state=0)),
     "pipeline without names": make_pipeline(FunctionTransformer(np.square), DacKernelRidge(n_nodes=2, **FIXED)),
@@ -113,12 +115,13 @@ def test_every_kind_of_model_is_told_of_as_json_and_as_a_page(name):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("adaptive", {"support", "path", "tried", "importances"}),
-        ("adaptive, given", {"support", "importances"}),
-        ("nodes", {"slices", "nodes", "path"}),
-        ("nodes, centres", {"slices", "nodes", "support"}),
-        ("any regressor", {"slices", "nodes"}),
-        ("pipeline", {"support", "path", "tried", "importances"}),
+        ("adaptive", {"summary", "support", "path", "tried", "importances"}),
+        ("adaptive, given", {"summary", "support", "importances"}),
+        ("nodes", {"summary", "slices", "nodes", "path"}),
+        ("nodes, centres", {"summary", "slices", "nodes", "support"}),
+        ("spline", {"summary", "support"}),
+        ("any regressor", {"summary", "slices", "nodes"}),
+        ("pipeline", {"summary", "support", "path", "tried", "importances"}),
         ("foreign", set()),
     ],
 )
@@ -181,21 +184,37 @@ def test_copies_are_those_that_the_model_dealt_whatever_it_sliced():
     assert "copies" not in collect(model, TEST, Y_TEST)["method"]["slices"]  # the training rows are not known
 
 
-@pytest.mark.parametrize("name", ["adaptive", "nodes, centres"])
-def test_centres_are_counted_where_their_response_lies(name):
-    support, model = told(name)["method"]["support"], fitted(name)
-    expected = np.histogram(Y_TRAIN[model.center_rows_], slice_response(Y_TRAIN).edges)[0]
-    assert support == {"kind": "centres", "n_rows": len(model.center_rows_), "per_slice": expected.tolist()}
+@pytest.mark.parametrize(
+    ("name", "rows", "kind"),
+    [
+        ("adaptive", "center_rows_", "centres"),
+        ("nodes, centres", "center_rows_", "centres"),
+        ("spline", "knot_rows_", "knots"),
+    ],
+)
+def test_centres_and_knots_are_counted_where_their_response_lies(name, rows, kind):
+    support, rows = told(name)["method"]["support"], getattr(fitted(name), rows)
+    expected = np.histogram(Y_TRAIN[rows], slice_response(Y_TRAIN).edges)[0]
+    assert support == {"kind": kind, "n_rows": len(rows), "per_slice": expected.tolist()}
 
 
 def test_the_tuning_path_is_the_models():
     tuning, path = fitted("nodes").tuning_, told("nodes")["method"]["path"]
-    assert (path["along"], path["chosen"], path["criterion"]) == ("penalty", tuning.penalty, "loo")
-    assert [line["values"] for line in path["lines"]] == tuning.values.tolist()
-    assert [line["bandwidth"] for line in path["lines"] if line["chosen"]] == [tuning.bandwidth]
-    assert told("adaptive")["method"]["path"]["lines"][0]["at"] == fitted("adaptive").tuning_.penalties.tolist()
+    assert (path["along"], path["choice"], path["criterion"]) == ("penalty", tuning.penalty, "loo")
+    assert [curve["values"] for curve in path["curves"]] == tuning.values.tolist()
+    assert told("adaptive")["method"]["path"]["x"] == fitted("adaptive").tuning_.penalties.tolist()
     tuning, path = fitted("nodes, bandwidth alone").tuning_, told("nodes, bandwidth alone")["method"]["path"]
-    assert (path["along"], path["lines"][0]["at"]) == ("bandwidth", tuning.bandwidths.tolist())
+    assert (path["along"], path["x"]) == ("bandwidth", tuning.bandwidths.tolist())
+
+
+def test_what_is_no_number_is_not_drawn():
+    data = told("nodes")
+    curves = data["method"]["path"]["curves"]
+    curves[0]["values"] = [None] * len(curves[0]["values"])
+    curves[1]["values"][2] = None
+    chart = charts(data)["path"]
+    assert len(chart.views[0].shapes) == len(curves) - 1
+    assert len(chart.marks) == sum(v is not None for curve in curves for v in curve["values"])
 
 
 def test_settings_say_what_was_asked_for_and_what_was_taken():
@@ -205,6 +224,8 @@ def test_settings_say_what_was_asked_for_and_what_was_taken():
     assert re.fullmatch(r"\S+ to \S+ \(3 values\)", settings["penalty"]["taken"])
     assert settings["n_distinct_"]["taken"] == fitted("nodes, local penalties").n_distinct_
     assert settings["kernel"] == {"name": "kernel", "asked": "gaussian", "taken": None}
+    knots = next(s for s in told("spline")["method"]["settings"] if s["name"] == "knots")
+    assert knots["taken"] is None  # places, not a number
     knn = {s["name"]: s for s in told("any regressor")["method"]["settings"]}
     assert knn["estimator"]["asked"] == "KNeighborsRegressor()"
 
@@ -214,9 +235,9 @@ def test_importances_come_with_names_and_the_largest_first():
     frame = pd.DataFrame(TRAIN, columns=["north", "east"])
     model = AdaptiveKernelRidge(n_centers=30, random_state=0).fit(frame, Y_TRAIN)
     data = collect(model, pd.DataFrame(TEST, columns=["north", "east"]), pd.Series(Y_TEST, name="height"))
-    expected = dict(zip(["north", "east"], model.feature_importances_, strict=True))
-    assert {f["name"]: f["importance"] for f in data["method"]["importances"]} == expected
-    assert data["method"]["importances"][0]["importance"] == max(expected.values())
+    expected = sorted(zip(model.feature_importances_, ["north", "east"], strict=True), reverse=True)
+    told = data["method"]["importances"]
+    assert list(zip(told["values"], told["names"], strict=True)) == expected
     assert data["response"]["name"] == "height"
     assert data["title"] == "AdaptiveKernelRidge for height"
 
@@ -236,6 +257,25 @@ def test_what_it_cost_is_planned_for_the_training_rows():
     assert collect(fitted("nodes"), TEST, Y_TEST, seconds=2.5)["cost"]["seconds"] == 2.5
 
 
+def test_intervals_of_a_calibrated_model_are_counted():
+    pipeline = make_pipeline(StandardScaler(), AdaptiveKernelRidge(n_centers=30, adapt=0.5, **FIXED))
+    model = pipeline.fit(TRAIN, Y_TRAIN)[-1]
+    assert "intervals" not in collect(pipeline, TEST, Y_TEST)["errors"]
+    model.calibrate()
+    low, high = model.predict_interval(pipeline[:-1].transform(TEST))
+    held, rare = (low <= Y_TEST) & (high >= Y_TEST), rare_region(Y_TEST, Y_TRAIN)
+    data = collect(pipeline, TEST, Y_TEST, y_ref=Y_TRAIN)
+    told = data["errors"]["intervals"]
+    assert (told["held"], told["held_rare"]) == (held.mean(), held[rare].mean())
+    assert told["width"] == np.median(high - low)
+    assert "which is told and not promised" in render(data)
+    model.calibrate(TEST[:5], Y_TEST[:5])
+    data = collect(pipeline, TEST, Y_TEST)
+    assert data["errors"]["intervals"]["n_infinite"] == len(TEST)
+    assert data["errors"]["intervals"]["width"] is None
+    assert "they are infinite" in render(data)
+
+
 def test_how_to_reproduce_it():
     data = told("adaptive, given")["reproduce"]
     assert eval(data["code"]).get_params() == MODELS["adaptive, given"].get_params()
@@ -245,7 +285,7 @@ def test_how_to_reproduce_it():
     assert data["versions"]["numpy"] == np.__version__
 
 
-@pytest.mark.parametrize("name", ["adaptive", "nodes", "nodes, centres", "pipeline", "search"])
+@pytest.mark.parametrize("name", ["adaptive", "nodes", "nodes, centres", "spline", "pipeline", "search"])
 def test_rows_that_were_fitted_are_recognised(name):
     seen = collect(fitted(name), TRAIN, Y_TRAIN)
     assert seen["errors"]["rows"] == seen["response"]["rows"] == "fitted"
@@ -338,7 +378,7 @@ def test_a_table_of_mixed_columns_is_told_of_by_its_columns():
     table = pd.DataFrame({"place": X[:, 0], "town": np.where(X[:, 1] > 0.5, "<b>Oslo", "Bergen")})
     model = make_pipeline(TableEncoder(), AdaptiveKernelRidge(n_centers=20, random_state=0)).fit(table, y)
     data = collect(model, table, y)
-    assert {f["name"] for f in data["method"]["importances"]} == {"place", "town=Bergen", "town=<b>Oslo"}
+    assert set(data["method"]["importances"]["names"]) == {"place", "town=Bergen", "town=<b>Oslo"}
     assert data["errors"]["rows"] == "fitted"
     assert data["reproduce"]["data"]["n_features"] == 2
     assert "<b>Oslo" not in render(data)
@@ -361,7 +401,7 @@ def test_bars_dots_and_lines_are_the_data():
         assert np.argsort(heights, kind="stable").tolist() == np.argsort(counts, kind="stable").tolist()
     assert sum(shape.path.count("M") for shape in drawn["points"].views[0].shapes) == len(TEST)
     assert len(drawn["points"].marks) == len(TEST)
-    assert len(drawn["path"].views[0].shapes) == len(data["method"]["path"]["lines"])
+    assert len(drawn["path"].views[0].shapes) == len(data["method"]["path"]["curves"])
     assert drawn["path"].views[0].shapes[-1].kind == "line chosen"
 
 
@@ -454,7 +494,7 @@ def test_few_rows_are_enough(n):
     model = DacKernelRidge(n_nodes=1, bandwidth=0.2, penalty=1e-3).fit(TRAIN, Y_TRAIN)
     data = collect(model, TEST[:n], Y_TEST[:n], y_ref=Y_TRAIN)
     assert data["errors"]["n_rows"] == n
-    assert data["cautions"]["few_rare_rows"]
+    assert re.match(r"(None|Only \d) of the rows", data["cautions"]["few_rare_rows"])
     assert "<main" in render(data)
     assert "<main" in report(model, TEST[:n], Y_TEST[:n])
 

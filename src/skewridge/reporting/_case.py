@@ -40,6 +40,8 @@ class Case:
     model : as it was passed
     fitted : the estimator that does the work in it, whose fitted attributes are told
     X, y, predicted : rows, their response and the model's prediction
+    inputs : X as the fitted estimator gets it
+    output : which of several responses y is
     y_ref : the response that decides what is rare
     seen : whether the model was fitted to these rows; None where it does not remember
     knows_training : whether y_ref is the response that was fitted
@@ -51,6 +53,8 @@ class Case:
     model: Any
     fitted: Any
     X: Any
+    inputs: Any
+    output: int | None
     y: FloatArray
     predicted: FloatArray
     y_ref: FloatArray
@@ -130,12 +134,14 @@ def make_case(model: Any, X: Any, y: Any, y_ref: Any = None, slices: Any = "auto
     check_same_order(X, y)
     target, column = _name_of(y, output), _column("y", y, output)
     predicted = _predicted(model, X, len(column), output)
-    fitted, seen, features = _opened(model, X)
+    fitted, inputs, features = _opened(model, X)
+    seen = _seen(fitted, inputs)
     reference = column if y_ref is None else _column("y_ref", y_ref, output)
     rule = choose_rule(reference, _rule(fitted, slices, reference), np.ones(len(reference)))
     diagnosis = diagnose(reference, slices=rule, n_nodes=1)
     knows = (y_ref is not None or bool(seen)) and _may_be_training(fitted, len(reference))
-    return Case(model, fitted, X, column, predicted, reference, seen, knows, rule, diagnosis, features, target)
+    judged = (X, inputs, output, column, predicted)
+    return Case(model, fitted, *judged, reference, seen, knows, rule, diagnosis, features, target)
 
 
 def _column(name: str, values: Any, output: int | None) -> FloatArray:
@@ -165,21 +171,21 @@ def _predicted(model: Any, X: Any, n_rows: int, output: int | None) -> FloatArra
     return predicted
 
 
-def _opened(model: Any, X: Any) -> tuple[Any, bool | None, tuple[str, ...]]:
-    """The estimator inside, whether it was fitted to these rows, and what its features are called."""
+def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """The estimator inside, the rows as it gets them, and what its features are called."""
     if hasattr(model, "best_estimator_"):
         return _opened(model.best_estimator_, X)
     if not hasattr(model, "steps"):
-        return model, _seen(model, X), _feature_names(model)
+        return model, X, _feature_names(model)
     before, last = model[:-1], model.steps[-1][1]
     if not len(before):
         return _opened(last, X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predicting has said it already
-        fitted, seen, names = _opened(last, before.transform(X))
+        fitted, inputs, names = _opened(last, before.transform(X))
     with suppress(AttributeError):  # a step that names nothing
         names = tuple(str(name) for name in before.get_feature_names_out())
-    return fitted, seen, names
+    return fitted, inputs, names
 
 
 def _seen(fitted: Any, X: Any) -> bool | None:

@@ -22,9 +22,8 @@ def _few(case: Case) -> str | None:
     n = int(np.count_nonzero(case.rare))
     if not case.sliced or n >= FEW_ROWS:
         return None
-    held = "No row" if n == 0 else "Only 1 row" if n == 1 else f"Only {n} rows"
-    lies = "lies" if n < 2 else "lie"
-    return f"{held} of those judged by {lies} in the rare region: the error there says little."
+    held, lie = f"Only {n}" if n else "None", "lies" if n < 2 else "lie"
+    return f"{held} of the rows that the model is judged by {lie} in the rare region: the error there says little."
 
 
 def _flat(case: Case) -> str | None:

@@ -88,23 +88,24 @@ def scatter_chart(data: Data) -> Chart:
 
 
 def path_chart(data: Data) -> Chart | None:
-    """The criterion along the penalties (or the bandwidths), the chosen line in front."""
+    """The criterion along the penalties (or the bandwidths), the chosen curve in front."""
     path = data["method"].get("path")
     if path is None:
         return None
-    lines = sorted(path["lines"], key=lambda one: bool(one["chosen"]))
-    at = [v for one in lines for v in one["at"]]
-    x, y = Scale(min(at), max(at), log=True), _criterion_scale(lines)
-    drawn = [(one, list(zip(map(x, one["at"]), map(y, one["values"]), strict=True))) for one in lines]
-    others = [("line", "other bandwidths")] if len(lines) > 1 else []
+    ordered = sorted(path["curves"], key=lambda one: bool(one["chosen"]))
+    curves = [(one, _known(path["x"], one["values"])) for one in ordered]
+    at = [x for _, points in curves for x, _ in points]
+    x, y = Scale(min(at), max(at), log=True), _criterion_scale([[v for _, v in points] for _, points in curves])
+    others = [("line", "other bandwidths")] if len(curves) > 1 else []
+    lines = [Shape(line([(x(a), y(v)) for a, v in points]), _line_kind(one)) for one, points in curves if points]
     return Chart(
         name="path",
         title=f"How the {path['along']} was chosen",
         x=x.axis(path["along"], most=5),  # labels stand side by side
-        views=[View("linear", y.axis(_criterion(path)), [Shape(line(points), _line_kind(o)) for o, points in drawn])],
-        marks=[mark for one, points in drawn for mark in _path_marks(path, one, points)],
+        views=[View("linear", y.axis(_criterion(path)), lines)],
+        marks=[Mark(x(a), y(v), _path_text(path, one, a, v)) for one, points in curves for a, v in points],
         legend=[("line chosen", "chosen"), *others],
-        behind=[Shape(line([(x(path["chosen"]), 0.0), (x(path["chosen"]), 100.0)]), "chosen-at")],
+        behind=[Shape(line([(x(path["choice"]), 0.0), (x(path["choice"]), 100.0)]), "chosen-at")],
         near="xy",
     )
 
@@ -162,9 +163,14 @@ def _points(rows: list[tuple[Any, ...]], slices: list[Data]) -> list[Shape]:
     return [Shape("".join(paths[j]), _kind("point", slices[j]), j) for j in order]
 
 
-def _criterion_scale(lines: list[Data]) -> Scale:
-    """Logarithmic where all values are positive; what rises far above where the lines end is cut off."""
-    values, ends = [v for one in lines for v in one["values"]], [one["values"][-1] for one in lines]
+def _known(x: Sequence[float | None], values: Sequence[float | None]) -> list[tuple[float, float]]:
+    """Points both of whose coordinates are numbers."""
+    return [(a, v) for a, v in zip(x, values, strict=True) if a is not None and v is not None]
+
+
+def _criterion_scale(curves: list[list[float]]) -> Scale:
+    """Logarithmic where all values are positive; what rises far above where the curves end is cut off."""
+    values, ends = [v for curve in curves for v in curve], [curve[-1] for curve in curves if curve]
     low, high = min(values), max(values)
     high = min(high, 1.3 * max(ends)) if max(ends) > low > 0 else high
     return Scale(low / 1.1, 1.1 * high, log=True) if low > 0 else Scale(low, high)
@@ -179,10 +185,9 @@ def _criterion(path: Data) -> str:
     return name if path["scoring"] == "mse" else f"{name} ({path['scoring']})"
 
 
-def _path_marks(path: Data, one: Data, points: list[tuple[float, float]]) -> Iterator[Mark]:
-    fixed = "" if one["bandwidth"] is None else f", bandwidth {number(one['bandwidth'])}"
-    for at, value, (x, y) in zip(one["at"], one["values"], points, strict=True):
-        yield Mark(x, y, f"{path['along']} {number(at)}{fixed}: {_criterion(path)} {number(value)}")
+def _path_text(path: Data, one: Data, at: float, value: float) -> str:
+    fixed = f", bandwidth {one['name']}" if one["name"] else ""
+    return f"{path['along']} {number(at)}{fixed}: {_criterion(path)} {number(value)}"
 
 
 def _rows_text(data: Data, i: int, after: list[float], meaning: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..slices import FloatArray, IntArray
 from ._case import Case, Part
 from ._response import records
 
+COVERAGE = 0.9
 MOST_POINTS = 2000  # rows that are drawn one by one
 ROWS = {True: "fitted", False: "new", None: "unknown"}
 SEED = 0  # which of more rows are drawn must not differ from report to report
@@ -83,6 +85,22 @@ def _points(case: Case) -> dict[str, Any]:
     }
 
 
+def _intervals(case: Case) -> dict[str, Any]:
+    """How often intervals of a calibrated model hold the response: promised overall, and told where it is rare."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # infinite ones are counted
+        ends = case.fitted.predict_interval(case.inputs, COVERAGE)
+    low, high = (values if values.ndim == 1 else values[:, case.output or 0] for values in ends)
+    held, width = (low <= case.y) & (case.y <= high), high - low
+    return {
+        "coverage": COVERAGE,
+        "held": held.mean(),
+        "held_rare": held[case.rare].mean() if case.rare.any() else None,
+        "width": np.median(width),
+        "n_infinite": np.count_nonzero(np.isinf(width)),
+    }
+
+
 def sample(rare: BoolArray, most: int) -> IntArray:
     """Return at most so many rows, ascending: half of them rare, or as many as there are; others fill up."""
     kinds = [np.flatnonzero(rare), np.flatnonzero(~rare)]
@@ -100,4 +118,5 @@ PARTS = (
     Part("scores", (), _scores),
     Part("slices", (), _slices),
     Part("points", (), _points),
+    Part("intervals", ("calibration_", "predict_interval"), _intervals),
 )

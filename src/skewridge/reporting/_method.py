@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..figures import importance_bars, tuning_curves
 from ..slices import FloatArray
 from ._case import SUPPORT, Case, Part
 
@@ -43,7 +44,7 @@ def _taken(value: Any) -> Any:
     """A single value, the span of several numbers, or nothing."""
     if isinstance(value, SINGLE):
         return value
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "f" or not value.size:
         return None
     return f"{value.min():.3g} to {value.max():.3g} ({value.size} values)"
 
@@ -84,30 +85,9 @@ def _support(name: str, case: Case) -> dict[str, Any]:
 
 
 def _path(case: Case) -> dict[str, Any] | None:
-    """The criterion along the penalties, a line a bandwidth; along the bandwidths where the penalty was given."""
+    """The criterion along the penalties, a curve a bandwidth; along the bandwidths where the penalty was given."""
     tuning = case.fitted.tuning_
-    values, margins = np.atleast_2d(tuning.values), np.atleast_2d(tuning.margins)
-    told = {"criterion": tuning.criterion, "scoring": tuning.scoring}
-    bandwidths = getattr(tuning, "bandwidths", np.array([np.nan]))
-    if values.shape[1] == 1:
-        told |= {"along": "bandwidth", "chosen": tuning.bandwidth}
-        lines = [_line(None, bandwidths, values[:, 0], margins[:, 0], True)]
-    else:
-        told |= {"along": "penalty", "chosen": tuning.penalty}
-        nearest = int(np.argmin(np.abs(bandwidths - tuning.bandwidth))) if len(values) > 1 else 0
-        rows = enumerate(zip(bandwidths, values, margins, strict=True))
-        lines = [_line(b, tuning.penalties, v, m, i == nearest) for i, (b, v, m) in rows]
-    lines = [line for line in lines if len(line["at"]) > 1]
-    return {**told, "lines": lines} if lines else None
-
-
-def _line(
-    bandwidth: float | None, at: FloatArray, values: FloatArray, margins: FloatArray, chosen: bool
-) -> dict[str, Any]:
-    """Where the criterion is a number."""
-    known = np.isfinite(values)
-    told = {"at": at[known], "values": values[known], "margins": margins[known]}
-    return {"bandwidth": bandwidth, "chosen": chosen, **told}
+    return tuning_curves(tuning) if np.count_nonzero(np.isfinite(tuning.values)) > 1 else None
 
 
 def _tried(case: Case) -> list[dict[str, Any]] | None:
@@ -116,13 +96,10 @@ def _tried(case: Case) -> list[dict[str, Any]] | None:
     return [{name: shown(value) for name, value in one.items()} for one in tried] or None
 
 
-def _importances(case: Case) -> list[dict[str, Any]] | None:
-    """The features by importance, the largest first."""
+def _importances(case: Case) -> dict[str, Any] | None:
+    """The most important features, the largest first."""
     values = case.fitted.feature_importances_
-    if np.ndim(values) != 1 or len(values) != len(case.features):
-        return None
-    order = np.argsort(-values, kind="stable")
-    return [{"name": case.features[f], "importance": values[f]} for f in order]
+    return importance_bars(values, case.features) if np.shape(values) == (len(case.features),) else None
 
 
 def _means(case: Case, values: FloatArray) -> FloatArray:
@@ -133,6 +110,7 @@ def _means(case: Case, values: FloatArray) -> FloatArray:
 
 PARTS = (
     Part("estimator", (), _estimator),
+    Part("summary", ("_summary",), lambda case: case.fitted._summary()),
     Part("settings", ("get_params",), _settings),
     Part("slices", ("slices_.copies", "slices_.labels"), _slices),
     Part("nodes", ("allocation_.sizes",), _nodes),

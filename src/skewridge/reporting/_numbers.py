@@ -91,7 +91,7 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
     ([1.0, 10.0, 100.0, 1000.0], [5.0, 10.0, 20.0])
     """
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    every = -(-(last - first) // most)
+    every = max(1, -(-(last - first) // most))
     tens = [10.0**p for p in range(first, last + 1) if p % every == 0 and low <= 10.0**p <= high]
     fine = [m * 10.0**p for p in range(first, last + 1) for m in (1, 2, 5) if low <= m * 10.0**p <= high]
     few = [ticks for ticks in (fine, tens) if 2 < len(ticks) <= most + 1]
