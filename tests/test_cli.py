@@ -160,6 +160,15 @@ def test_evaluate_tells_overall_and_rare_errors_side_by_side(model, capsys):
     assert "Traceback" not in out
 
 
+def test_names_are_not_markup(monkeypatch, capsys):
+    TRAIN.rename(columns={"price": "[red]price"}).to_csv("train.csv", index=False)
+    options = ["[red]price" if text == "price" else text for text in OPTIONS]
+    assert main(["fit", "train.csv", *options]) == 0
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["evaluate", "model.skr", "train.csv"]) == 0
+    assert "[red]price" in capsys.readouterr().out
+
+
 def test_evaluate_without_rare_rows_says_so(model, capsys):
     NEW.assign(price=TRAIN["price"].median()).to_csv("common.csv", index=False)
     assert answer(capsys, "evaluate", model, "common.csv")["rare"]["mse"] is None
@@ -422,6 +431,12 @@ def test_bars_in_a_terminal(model, monkeypatch, capsys):
     assert "┃" in sys.stdout.getvalue()
 
 
+def test_lines_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.cli._screen.LINE_EVERY", 0.0)
+    assert main(["fit", "train.csv", *OPTIONS]) == 0
+    assert "local fits: 1 of 1\n" in capsys.readouterr().err
+
+
 def run(*arguments, **options):
     env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}", **options.pop("env", {})}
     return subprocess.Popen(
@@ -437,7 +452,7 @@ def test_ctrl_c_leaves_nothing_half_written(folder):
     _, err = process.communicate(timeout=60)
     assert lines[1].startswith("Fitting")
     assert process.returncode == 130, err
-    assert "Interrupted. No file was changed." in err
+    assert "Interrupted. No file is half-written." in err
     assert files(folder) == before
 
 

@@ -36,6 +36,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     Parameters
     ----------
     model : a fitted :class:`AdaptiveKernelRidge` or :class:`DacKernelRidge`
+        Or a :class:`~skewridge.encoding.TableEncoder`, or a scikit-learn Pipeline of one and an estimator.
     path : str or path
         By custom it ends in ``.skr``.
     about : dict, optional
