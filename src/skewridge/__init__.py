@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .estimators import DacKernelRidge
     from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
+    from .reporting import report
     from .sources import fit_source, predict_source
     from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
@@ -27,6 +28,7 @@ _HOMES = {
     "diagnose": "diagnostics",
     "plan": "costs",
     "SmoothingSpline": "splines",
+    "report": "reporting",
     "response_train_test_split": "splits",
     "save_model": "persist",
     "fit_source": "sources",
@@ -48,6 +50,7 @@ __all__ = [
     "load_model",
     "plan",
     "predict_source",
+    "report",
     "response_train_test_split",
     "save_model",
     "use_engine",
