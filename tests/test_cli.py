@@ -145,6 +145,19 @@ def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(model):
     assert other.read_bytes() == first
 
 
+def test_report_writes_one_page_and_tells_the_same_as_json(model, capsys):
+    data = answer(capsys, "report", model, "new.csv", "-o", "page.html")
+    prediction, _ = expected(NEW)
+    assert data["output"] == "page.html"
+    scores = {score["name"]: score["model"] for score in data["errors"]["scores"]}
+    assert scores["mse"] == pytest.approx(np.mean((prediction - NEW["price"]) ** 2))
+    page = Path("page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "price" in page
+    assert main(["report", model, "new.csv", "-o", "new.csv"]) == 1
+    assert "one of the files to be read" in capsys.readouterr().err
+
+
 def test_evaluate_tells_overall_and_rare_errors_side_by_side(model, capsys):
     prediction, _ = expected(NEW)
     data = answer(capsys, "evaluate", model, "new.csv")
