@@ -17,6 +17,8 @@ from ._table import MISSING, with_target
 
 def report_table(request: PredictRequest, target: str | None, output: str, screen: Screen) -> Answer:
     """Read, predict, and tell the story on one page."""
+    import pandas as pd
+
     from ..atomic import atomic_file
     from ..reporting import collect, render
 
@@ -32,7 +34,8 @@ def report_table(request: PredictRequest, target: str | None, output: str, scree
     done = ~np.isnan(predict_rows(request, file, frame, False, screen)[0])
     columns = columns_of(file.model)
     inputs = model_inputs(file.model, columns, frame.loc[done, [column.name for column in columns]], policy)
-    told = collect(file.model, inputs, y[done], y_ref=reference_of(file, y, screen))
+    named = pd.Series(y[done], index=getattr(inputs, "index", None), name=target)
+    told = collect(file.model, inputs, named, y_ref=reference_of(file, y, screen))
     with atomic_file(output) as page:
         page.write(render(told).encode())
     return Answer({"output": output, **told}, [f"{output}: {told['title']}"])
