@@ -350,7 +350,7 @@ print(np.__version__)
 @pytest.mark.full
 @pytest.mark.skipif(not OLDEST.exists(), reason=f"{OLDEST} is not there: make test-oldest makes it")
 def test_a_model_of_the_oldest_dependencies_predicts_the_same_on_the_newest(tmp_path):
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     run = subprocess.run([OLDEST, "-c", SAVE, tmp_path], env=env, capture_output=True, text=True, check=True)
     assert run.stdout.strip() != np.__version__
     for name in ("adaptive", "dac"):

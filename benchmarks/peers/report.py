@@ -20,8 +20,8 @@ HEAD = """# Peers
 
 What users would pick instead, each in its own process and environment on the same rows, one thread each (`make bench-
 peers`; how each is tuned stands in `benchmarks/peers/methods.py`): seconds are the processor's, errors are squared
-errors over the variance of the response, memory is peak resident. At most 5,000 rows of a real set are fitted and
-5,000 others predicted; the toy's errors are against the noise-free truth. **Bold**: no other method is both faster
+errors over the variance of the response, memory is peak resident. At most 3,000 rows of a real set are fitted and
+3,000 others predicted; the toy's errors are against the noise-free truth. **Bold**: no other method is both faster
 (tuning, fit and prediction together) and better, overall or in the rare region.
 
 Kernel methods and dask-ml's and resreg's averages are tuned by a 3-fold grid search of 7 bandwidths and 6 penalties

@@ -3,8 +3,8 @@
     make bench-peers      (or, with both environments there: python benchmarks/peers/run.py [--only toy] [--limit 120])
 
 Rows of benchmarks/peers/results.csv: data set, method, processor seconds to tune, fit and predict, peak memory, and
-overall, rare-region and balanced squared error (over the variance of y). At most 5,000 rows of a real set are fitted
-and 5,000 others predicted; features are standardised on the fitted rows; one thread each. Methods that take more
+overall, rare-region and balanced squared error (over the variance of y). At most 3,000 rows of a real set are fitted
+and 3,000 others predicted; features are standardised on the fitted rows; one thread each. Methods that take more
 processor time than the limit are ended and say so. What is in the table already is not run again.
 """
 
@@ -31,7 +31,7 @@ from skewridge.metrics import balanced_mse, rare_mse  # noqa: E402
 TABLE = HERE / "results.csv"
 COLUMNS = ("data", "rows", "features", "method", "tune", "fit", "predict", "gigabytes", "mse", "rare", "balanced")
 PEERS_PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"
-MOST_ROWS = 5_000
+MOST_ROWS = 3_000
 
 
 def toy(n_rows):

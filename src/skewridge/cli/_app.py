@@ -193,6 +193,37 @@ def evaluate(
 
 
 @app.command()
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = "report.html",
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+    ] = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell about a model on one page.
+
+    The response, what was done, errors overall and where rare, cost, and how to do it again. Take rows that the model
+    has not seen.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._predict import PredictRequest
+        from ._report import report_table
+
+        return report_table(PredictRequest(model, data, missing, jobs, delimiter), target, output, screen)
+
+    run(work, json)
+
+
+@app.command()
 def info(model: Model, json: Json = False) -> None:
     """Tell what is in a model file."""
 

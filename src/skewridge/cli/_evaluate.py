@@ -30,7 +30,7 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     frame, y = with_target(frame, target, request.missing or file.about.get("missing", "refuse"), screen)
     prediction, _ = predict_rows(request, file, frame, False, screen)
     done = ~np.isnan(prediction)
-    data = compare(y[done], prediction[done], _reference(file, y, screen))
+    data = compare(y[done], prediction[done], reference_of(file, y, screen))
     return Answer({"model": request.model, "target": target, **data}, _told(target, data))
 
 
@@ -74,7 +74,7 @@ def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
     }
 
 
-def _reference(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
+def reference_of(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
     """The response that decides what is rare: the one that was fitted to, where the file has it."""
     if response_rows(file):
         return file.about["response"]

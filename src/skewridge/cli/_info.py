@@ -33,7 +33,9 @@ def describe(path: str) -> Answer:
         "chosen": facts(estimator),
     }
     rows = [[c.name, c.kind, str(len(c.features)), ", ".join(c.levels)[:60]] for c in columns]
-    return Answer(data, [*_told(data), *([Table(["column", "kind", "features", "levels"], rows)] if rows else [])])
+    return Answer(
+        data, [*_told(data), *([Table(["column", "kind", "features", "levels"], rows, numbers=False)] if rows else [])]
+    )
 
 
 def final_step(model: Any) -> Any:

@@ -92,7 +92,7 @@ def predict_rows(
     if policy == "refuse":
         refuse_missing(features, REMEDY)
     rows = complete_rows(features, policy, screen)
-    inputs = _inputs(file.model, columns, features[rows], policy)
+    inputs = model_inputs(file.model, columns, features[rows], policy)
     final_step(file.model).set_params(n_jobs=request.jobs)
     with screen.progress():
         found = file.model.predict(inputs, return_std=std)
@@ -102,7 +102,7 @@ def predict_rows(
     return _spread(prediction, rows), _spread(deviation, rows)
 
 
-def _inputs(model: Any, columns: Sequence[Column], features: Any, policy: str) -> Any:
+def model_inputs(model: Any, columns: Sequence[Column], features: Any, policy: str) -> Any:
     """What the model takes: a table for a pipeline, numbers for an estimator alone."""
     if hasattr(model, "steps"):
         model.steps[0][1].set_params(missing="impute" if policy == "impute" else "refuse")

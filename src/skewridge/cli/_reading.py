@@ -95,7 +95,9 @@ def _read_csv(file: Path, texts: Collection[str], delimiter: str, note: Note) ->
     _check_delimiter(header, delimiter)
     names = [name or f"{NAMELESS}{place}" for place, name in enumerate(header)]
     options |= {"header": 0, "names": names, "dtype": {name: str for name in texts if name in header}}
-    options |= {"low_memory": False, "float_precision": "round_trip", "skip_blank_lines": len(header) > 1}
+    options |= {"low_memory": False, "skip_blank_lines": len(header) > 1}
+    if [int(part) for part in pd.__version__.split(".")[:2]] < [3, 1]:  # later ones are exact by themselves
+        options["float_precision"] = "round_trip"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,15 +15,17 @@ from typing import Any
 import typer
 
 OK, REFUSED, BUG, INTERRUPTED = 0, 1, 3, 130
+LINE_EVERY = 10.0  # seconds between lines of progress
 EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError, OverflowError, EOFError, NotImplementedError)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under headings; the first column reads from the left, numbers from the right."""
+    """Rows of text under headings; but for the first column, numbers are aligned at the right."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
+    numbers: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,19 +83,32 @@ class Screen:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Show how far the work is: a bar where a person looks on."""
-        if self.as_json or not sys.stderr.isatty():
-            yield
-            return
-        from rich.console import Console
-        from rich.progress import Progress
-
+        """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
         from ..engine import watched
 
-        with Progress(console=Console(stderr=True), transient=True) as bars:
-            task = bars.add_task("", total=None)
-            with watched(lambda label, done, total: bars.update(task, description=label, completed=done, total=total)):
+        if self.as_json:
+            yield
+        elif not sys.stderr.isatty():
+            with watched(self._line()):
                 yield
+        else:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            with Progress(console=Console(stderr=True), transient=True) as bars:
+                task = bars.add_task("", total=None)
+                with watched(lambda label, n, of: bars.update(task, description=label, completed=n, total=of)):
+                    yield
+
+    def _line(self) -> Callable[[str, int, int], None]:
+        told = [time.monotonic()]
+
+        def tell(label: str, done: int, total: int) -> None:
+            if time.monotonic() - told[0] >= LINE_EVERY:
+                told[0] = time.monotonic()
+                self.step(f"{label}: {done} of {total}")
+
+        return tell
 
 
 def run(work: Callable[[Screen], Answer], as_json: bool) -> None:
@@ -103,7 +119,7 @@ def run(work: Callable[[Screen], Answer], as_json: bool) -> None:
             answer = work(screen)
         screen.show(answer)
     except KeyboardInterrupt:
-        screen.fail("Interrupted. No file was changed.")
+        screen.fail("Interrupted. No file is half-written.")
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -146,11 +162,10 @@ def _print_table(table: Table) -> None:
         return
     lines = [[printable(cell) for cell in row] for row in (table.headings, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = ["<", *(">" if table.numbers else "<") * (len(widths) - 1)]
     for line in lines:
-        first, *others = (
-            f"{cell:{'>' if i else '<'}{width}}" for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        _write(sys.stdout, "  ".join([first, *others]).rstrip())
+        cells = (f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True))
+        _write(sys.stdout, "  ".join(cells).rstrip())
 
 
 def _print_rich(table: Table) -> None:
@@ -160,7 +175,7 @@ def _print_rich(table: Table) -> None:
 
     shown = Rich()
     for i, heading in enumerate(table.headings):
-        shown.add_column(heading, justify="right" if i else "left")
+        shown.add_column(Text(printable(heading)), justify="right" if i and table.numbers else "left")
     for row in table.rows:
         shown.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(shown)
