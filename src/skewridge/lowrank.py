@@ -29,7 +29,7 @@ from .lapack import (
 from .passes import map_rows, sum_rows
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
-from .tables import RowData
+from .tables import RowData, is_held
 
 LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
@@ -188,7 +188,9 @@ def _sums(
     raw: bool = False,
 ) -> list[Sums]:
     """Sums of the features, or of raw kernel values, one for every run of rows."""
-    features_of = basis.values if raw else basis.features
+    r, kernel, centers = len(basis.kept), basis.kernel, basis.centers
+    features_of = (lambda X: kernel.cross(X, centers)) if raw else basis.features  # raw values need no factor
+    job = job.sized(len(X) * r * (2.0 * r + 60.0)) if is_held(X) else job
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
         root = np.sqrt(weights)[:, None]
@@ -248,4 +250,5 @@ def projected(sums: Sums, T: FloatArray) -> Sums:
 
 def predict_blocks(product: Product, X: RowData, job: Job, label: str = "prediction") -> FloatArray:
     """k(X, C) @ dual', (n, p), block by block."""
+    job = job.sized(60.0 * len(X) * product.coef.size) if is_held(X) else job
     return np.concatenate(list(map_rows(product, [X], job, label)))
