@@ -15,7 +15,7 @@ import numpy.typing as npt
 from .engine import Job
 from .passes import map_rows
 from .slices import CROWDED, FloatArray, IntArray, check_slice_rule, slice_edges, slice_labels
-from .tables import RowData
+from .tables import RowData, is_held
 
 N_FOLDS = 5
 
@@ -117,6 +117,7 @@ def distinct_rows(
     array([0, 1, 0])
     """
     job = job or Job()
+    job = job.here if all(is_held(table) for table in tables) else job
     first = _row_hashes(tables, seed, job)
     order = np.argsort(first, kind="stable")
     new = _changes(first[order])

@@ -272,8 +272,21 @@ def affordable(job: Job, rows: Rows, wish: Wish, limit: float | None, most: int)
     """The same job on as many threads as the memory holds for the centres given, or for the most that are tried."""
     workers, allowed = job.n_threads, allowed_bytes(limit)
     m = wish.n_centers or max(center_levels(min(len(rows.X), SEARCH_ROWS), most))
+    _check_workers(m, wish, job)
     direct = wish.solver != "cg" and fit_bytes("direct", m, rows, 1) <= allowed
     planned = replace(wish, solver="direct" if direct else "cg")
     while workers > 1 and n_bytes(m, rows, planned, workers) > allowed:
         workers -= 1
     return job if workers == job.n_threads else replace(job, n_jobs=workers)
+
+
+def _check_workers(n_centers: int, wish: Wish, job: Job) -> None:
+    """Refuse workers that one block's values, the centres' factor and a few sums do not fit in."""
+    squares = 0.0 if wish.solver == "cg" else 6.0 * n_centers**2
+    needed = 8.0 * (squares + 2 * BLOCK_ROWS * n_centers)
+    if job.engine is not None and needed > job.engine.task_bytes:
+        raise MemoryError(
+            f"{n_centers:,} centres need {format_bytes(needed)} on a worker, and the smallest worker has "
+            f"{format_bytes(job.engine.task_bytes)} a thread. Start workers with more memory or fewer threads, lower "
+            "n_centers, or use solver='cg'."
+        )

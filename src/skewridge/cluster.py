@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from operator import getitem
 from typing import Any
@@ -24,6 +25,7 @@ from .slices import FloatArray, IntArray
 from .tables import RowData, Span, Table
 
 RETRIES = 2  # of a task that fails
+SMALL_BYTES = 1 << 17  # of a function that travels with every task; a larger one is a task's result
 AHEAD = 4  # tasks under way or waiting for each thread of the cluster
 MOST_BLOCKS = 64  # of one task
 GATHERED = 0.3  # of the cluster's memory, for rows on their way to nodes
@@ -207,7 +209,8 @@ class DaskEngine:
         return self._submit(function, recipe, handles, _packed((rest, local)))
 
     def _recipe(self, task: Callable[..., Any]) -> Any:
-        return self._submit(pickle.loads, _packed(task))
+        packed = _packed(task)
+        return packed if len(packed) <= SMALL_BYTES else self._submit(pickle.loads, packed)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return self.client.submit(function, *arguments, pure=False, retries=RETRIES)
@@ -237,14 +240,25 @@ def _packed(value: Any) -> bytes:
     return packed
 
 
-def _call(task: Callable[[Any], Any], item: bytes) -> Any:
-    with one_blas_thread():
-        return task(pickle.loads(item))
+@lru_cache(maxsize=8)
+def _unpacked(packed: bytes) -> Any:
+    return pickle.loads(packed)
 
 
-def _call_all(task: Callable[..., Any], pieces: list[FloatArray], more: bytes) -> Any:
+def _function(recipe: Any) -> Callable[..., Any]:
+    """A function that came with the task, or that another task has made."""
+    function: Callable[..., Any] = _unpacked(recipe) if isinstance(recipe, bytes) else recipe
+    return function
+
+
+def _call(recipe: Any, item: bytes) -> Any:
     with one_blas_thread():
-        return task(pieces[0] if len(pieces) == 1 else np.concatenate(pieces), *pickle.loads(more))
+        return _function(recipe)(pickle.loads(item))
+
+
+def _call_all(recipe: Any, pieces: list[FloatArray], more: bytes) -> Any:
+    with one_blas_thread():
+        return _function(recipe)(pieces[0] if len(pieces) == 1 else np.concatenate(pieces), *pickle.loads(more))
 
 
 def _blocks(handles: list[list[Any]], packed: bytes) -> Iterator[tuple[FloatArray, ...]]:
@@ -268,14 +282,14 @@ def _whole(handle: Any) -> FloatArray:
     return rows
 
 
-def _map_blocks(task: Callable[..., Any], handles: list[list[Any]], packed: bytes) -> list[Any]:
+def _map_blocks(recipe: Any, handles: list[list[Any]], packed: bytes) -> list[Any]:
     with one_blas_thread():
-        return [task(*block) for block in _blocks(handles, packed)]
+        return [_function(recipe)(*block) for block in _blocks(handles, packed)]
 
 
-def _sum_blocks(task: Callable[..., Any], handles: list[list[Any]], packed: bytes) -> Any:
+def _sum_blocks(recipe: Any, handles: list[list[Any]], packed: bytes) -> Any:
     with one_blas_thread():
-        return tree_sum(task(*block) for block in _blocks(handles, packed))
+        return tree_sum(_function(recipe)(*block) for block in _blocks(handles, packed))
 
 
 def _split_rows(handle: Any, packed: bytes) -> list[FloatArray]:

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 
 REPORT_EVERY = 0.5  # seconds between two progress lines
 AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
+SMALL_WORK = 2e9  # operations that are done before another engine has been told of them
 
 Watcher = Callable[[str, int, int], None]
 
@@ -85,6 +86,10 @@ class Job:
     def unkept(self) -> Job:
         """The same with nothing kept."""
         return replace(self, checkpoint=None)
+
+    def sized(self, n_operations: float) -> Job:
+        """The same; on the threads of this process where the work is too little to be sent."""
+        return replace(self, engine=None) if n_operations < SMALL_WORK else self
 
     @property
     def n_threads(self) -> int:

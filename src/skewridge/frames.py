@@ -11,7 +11,7 @@ from .engine import Job
 from .kernels import SINGLE_ERROR, Kernel, rounding, suits_blas
 from .passes import extremes, map_rows, sum_rows
 from .slices import FloatArray
-from .tables import RowData, Table
+from .tables import RowData, Table, is_held
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ def make_frame(kernel: Kernel, X: RowData, single: bool, least_penalty: float, j
     A solution errs by about what kernel values lose, over the penalty. Rows that BLAS multiplies, and single ones, are
     centred at their mean.
     """
+    job = job.here if is_held(X) else job
     may = suits_blas(kernel, np.empty((0, X.shape[1])))
     centred = may and kernel.name != "polynomial"
     center = None

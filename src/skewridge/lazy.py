@@ -26,8 +26,12 @@ class LazyChunk:
 
     @property
     def handle(self) -> Any:
-        """The future itself, which Dask hands to a task as what it holds."""
-        return self.value
+        """The future itself, which Dask hands to a task as what it holds; a delayed value is made here."""
+        return self.value if self._is_future else self
+
+    @property
+    def _is_future(self) -> bool:
+        return hasattr(type(self.value), "result")  # a delayed value has any attribute, its type has not
 
     @property
     def identity(self) -> str:
@@ -39,7 +43,7 @@ class LazyChunk:
 
     def read(self) -> FloatArray:
         """The rows, here."""
-        found = self.value.result() if hasattr(self.value, "result") else self.value.compute()
+        found = self.value.result() if self._is_future else self.value.compute()
         return np.ascontiguousarray(found, dtype=np.float64)
 
 

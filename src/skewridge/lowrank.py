@@ -29,7 +29,7 @@ from .lapack import (
 from .passes import map_rows, sum_rows
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
-from .tables import RowData
+from .tables import RowData, is_held
 
 LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
@@ -169,7 +169,9 @@ def sum_features(
     are and the sums whitened: half the work.
     """
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
-    raw = sum_blocks(basis.values if late else basis.features, X, Y, weights, job, label)
+    kernel, centers = basis.kernel, basis.centers
+    features_of = (lambda X: kernel.cross(X, centers)) if late else basis.features  # raw values need no factor
+    raw = _sums(features_of, X, Y, weights, None, job, label, len(basis.kept))[0]
     if not late:
         return raw
     cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
@@ -180,7 +182,7 @@ def sum_by_fold(
     basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
 ) -> list[Sums]:
     """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
-    return _sums(basis.features, X, Y, weights, ends, job, "choosing")
+    return _sums(basis.features, X, Y, weights, ends, job, "choosing", len(basis.kept))
 
 
 def sum_blocks(
@@ -203,8 +205,10 @@ def _sums(
     ends: Sequence[int] | None,
     job: Job,
     label: str,
+    width: int = 0,
 ) -> list[Sums]:
-    """The same for every run of rows."""
+    """The same for every run of rows; ``width`` is how many features there are, where that is known."""
+    job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
         root = np.sqrt(weights)[:, None]
@@ -264,4 +268,5 @@ def projected(sums: Sums, T: FloatArray) -> Sums:
 
 def predict_blocks(product: Product, X: RowData, job: Job, label: str = "prediction") -> FloatArray:
     """k(X, C) @ dual', (n, p), block by block."""
+    job = job.sized(60.0 * len(X) * product.coef.size) if is_held(X) else job
     return np.concatenate(list(map_rows(product, [X], job, label)))

@@ -9,7 +9,7 @@ import numpy as np
 from .engine import Job
 from .passes import extremes, sum_rows
 from .slices import TINIEST, FloatArray
-from .tables import RowData
+from .tables import RowData, is_held
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
@@ -71,7 +71,7 @@ def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) ->
     >>> standard_scaling(np.array([[0.0, 7.0], [2.0, 7.0]]), np.ones(2))(np.array([[2.0, 8.0]]))
     array([[1., 0.]])
     """
-    job = job or Job()
+    job = _light(X, job or Job())
     largest = np.abs(extremes(X, job)).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
     total = float(weights.sum())
@@ -85,6 +85,11 @@ def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) ->
     return Scaling(mean * unit, scale)
 
 
+def _light(X: RowData, job: Job) -> Job:
+    """Rows that are here are looked at here."""
+    return job.here if is_held(X) else job
+
+
 def range_rows(kernel: str, X: RowData, job: Job) -> FloatArray:
     """Two rows that span the others, (2, d), which the sobolev kernel is scaled by; none for the others."""
-    return extremes(X, job) if kernel == "sobolev" else np.empty((0, X.shape[1]))
+    return extremes(X, _light(X, job)) if kernel == "sobolev" else np.empty((0, X.shape[1]))

@@ -119,7 +119,8 @@ def try_nodes(
         return [_tried(points, path, node.judged, node.weights, left_out) for path in paths(node, penalties)]
 
     nodes = (_node_data(trial, j, X, y) for j in which)
-    return [list(tried) for tried in zip(*run(one, nodes, job, "tuning", len(which)), strict=True)]
+    work = len(bandwidths) * sum(4 / 3 * len(trial.nodes[j][0]) ** 3 for j in which)
+    return [list(tried) for tried in zip(*run(one, nodes, job.sized(work), "tuning", len(which)), strict=True)]
 
 
 def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
@@ -178,6 +179,8 @@ def judge(
         (start, judged_X[start:stop], judged_y[start:stop], row_weights[start:stop])
         for start, stop in ((first, first + BLOCK_ROWS) for first in starts)
     )
+    values = len(trial.rows) * sum(len(node.rows) for node in tried[0]) * len(bandwidths)
+    job = job.sized(values * (60.0 + 2 * len(tried[0][0].coef)))
     products, means = np.zeros(1), np.zeros(1)
     for more_products, more_means in run(block, blocks, job, "judging", len(starts)):
         products, means = products + more_products, means + more_means
