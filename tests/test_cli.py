@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 import skewridge
 from skewridge import load_model, save_model
 from skewridge.cli import main
+from skewridge.cli._evaluate import compare
 from skewridge.cli._reading import read_tables
 from skewridge.encoding import TableEncoder
 
@@ -180,6 +181,13 @@ def test_names_are_not_markup(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert main(["evaluate", "model.skr", "train.csv"]) == 0
     assert "[red]price" in capsys.readouterr().out
+
+
+def test_evaluate_of_a_response_without_outliers_has_no_sera():
+    y = np.linspace(0.0, 1.0, 50)
+    told = compare(y, y + 0.1, y)
+    assert told["sera"] is None
+    assert told["overall"]["mse"] == pytest.approx(0.01)
 
 
 def test_evaluate_without_rare_rows_says_so(model, capsys):

@@ -30,7 +30,7 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     frame, y = with_target(frame, target, request.missing or file.about.get("missing", "refuse"), screen)
     prediction, _ = predict_rows(request, file, frame, False, screen)
     done = ~np.isnan(prediction)
-    data = compare(y[done], prediction[done], reference_of(file, y, screen))
+    data = compare(y[done], prediction[done], _reference(file, y, screen))
     return Answer({"model": request.model, "target": target, **data}, _told(target, data))
 
 
@@ -41,7 +41,7 @@ def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dic
         by_truth, by_prediction = rare_region(y, reference), rare_region(prediction, reference)
         whole = {
             "balanced_mse": balanced_mse(y, prediction, y_ref=reference),
-            "sera": sera(y, prediction, y_ref=reference),
+            "sera": _sera(y, prediction, reference),
         }
     return {
         "overall": measures(y, prediction),
@@ -49,6 +49,14 @@ def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dic
         "rare_by_prediction": measures(y[by_prediction], prediction[by_prediction]),
         **{name: value if np.isfinite(value) else None for name, value in whole.items()},
     }
+
+
+def _sera(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> float:
+    """The squared errors weighted by relevance; nan where nothing is relevant, since no response stands out."""
+    try:
+        return float(sera(y, prediction, y_ref=reference))
+    except ValueError:
+        return float("nan")
 
 
 def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
@@ -74,7 +82,7 @@ def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
     }
 
 
-def reference_of(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
+def _reference(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
     """The response that decides what is rare: the one that was fitted to, where the file has it."""
     if response_rows(file):
         return file.about["response"]

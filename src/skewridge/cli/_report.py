@@ -7,9 +7,8 @@ import numpy as np
 from ..checks import check_choice
 from ..columns import check_columns
 from ..persist import read_model
-from ._evaluate import reference_of
 from ._fit import check_output
-from ._info import columns_of
+from ._info import columns_of, response_rows
 from ._predict import PredictRequest, model_inputs, predict_rows, read_rows
 from ._screen import Answer, Screen
 from ._table import MISSING, with_target
@@ -35,7 +34,7 @@ def report_table(request: PredictRequest, target: str | None, output: str, scree
     columns = columns_of(file.model)
     inputs = model_inputs(file.model, columns, frame.loc[done, [column.name for column in columns]], policy)
     named = pd.Series(y[done], index=getattr(inputs, "index", None), name=target)
-    told = collect(file.model, inputs, named, y_ref=reference_of(file, y, screen))
+    told = collect(file.model, inputs, named, y_ref=file.about["response"] if response_rows(file) else None)
     with atomic_file(output) as page:
         page.write(render(told).encode())
     return Answer({"output": output, **told}, [f"{output}: {told['title']}"])
