@@ -266,7 +266,7 @@ def with_array(path, change):
         (["allocation_", "rows"], -1, "rows holds negative numbers"),
         (["allocation_", "starts"], 5, "not a valid Allocation"),
         (["slices_", "labels"], 10**6, "labels refers to number 1000000"),
-        (["X_fit_"], np.nan, "X_fit_ holds numbers that are not finite"),
+        (["X_fit_"], np.nan, "X holds numbers that are not finite"),
         (["nodes_", 1, "rows"], 90, r"nodes_\[1\].rows refers to number 90"),
     ],
 )
