@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .centers import N_FOLDS, choose_rule, make_pool
@@ -132,8 +133,10 @@ class IntervalMixin:
         return prediction[known], Y[known], weights[known], "cross-fitted"
 
     def _refitted(self, X, Y, weights, X_new):
-        """What a fit to some rows, at the settings of this one, predicts at others."""
-        raise NotImplementedError
+        """What a fit to some rows predicts at others. Estimators that choose settings override it to keep them."""
+        seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
+        model = clone(self).set_params(**seeded)
+        return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
 
 
 def take_rows(X, rows):
