@@ -8,17 +8,18 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, predict_source, use_engine
 from skewridge.checkpoint import Pieces
-from skewridge.cluster import DaskEngine, engine_at_hand
+from skewridge.cluster import DaskEngine, engine_at_hand, rounds, whole_chunks
 from skewridge.datasets import make_peaks
 from skewridge.engine import Job, named_engine, run, running_on
-from skewridge.frames import Frame
 from skewridge.lazy import LazyChunk
 from skewridge.passes import BLOCK_ROWS, map_rows, sum_rows
-from skewridge.shares import Work, solve_shares
+from skewridge.tables import ArrayChunk, Table
 
 distributed = pytest.importorskip("distributed")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -120,13 +121,14 @@ SMALL = [
     AdaptiveKernelRidge(60, 0.5, **FIXED),
     AdaptiveKernelRidge(60, 0.5, solver="cg", slice_on="pilot", **FIXED),
     DacKernelRidge(60, oversampling=0.02, slices=20, random_state=0),
+    DacKernelRidge(60, focus=0.5, max_per_slice=4, **FIXED),
 ]
 
 
 @pytest.mark.parametrize("estimator", SMALL, ids=str)
 def test_choices_and_fits_on_workers_have_the_same_bits(client, rows, estimator, monkeypatch):
     monkeypatch.setattr("skewridge.engine.SMALL_WORK", 0.0)  # send everything
-    X, y = rows[0][:9000, :2], rows[1][:9000]
+    X, y = rows[0][:5000, :2], rows[1][:5000]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = clone(estimator).fit(X, y)
@@ -250,23 +252,34 @@ def test_workers_that_are_too_small_are_told_before_work_starts(client, rows, mo
 def test_less_memory_on_workers_means_smaller_shares(client, rows, monkeypatch):
     X, y = rows[0][:9000], rows[1][:9000]
     expected = DacKernelRidge(60, slices=1, **FIXED).fit(X, y)
-    sent, original = [], DaskEngine.map_gathers
-
-    def counted(self, task, X, wanted):
-        wanted = list(wanted)
-        sent.append(len(wanted))
-        return original(self, task, X, wanted)
-
-    monkeypatch.setattr(DaskEngine, "map_gathers", counted)
+    sent, original = [], DaskEngine.shuffle
+    monkeypatch.setattr(DaskEngine, "shuffle", lambda self, *more: sent.append(len(more[2])) or original(self, *more))
     for task_bytes in (1e9, 5e5):
         engine = DaskEngine(client)
         engine.task_bytes = task_bytes
-        problem = expected._problem
-        own = problem.y, None, problem.penalties, problem.partition.allocation
-        coef = solve_shares(Work(problem.kernel, Frame(), *own), X, 1e9, Job(engine=engine))
-        dual = np.bincount(problem.partition.allocation.rows, weights=coef) / 60
-        assert np.array_equal(dual, expected.dual_coef_)
+        with running_on(engine):
+            model = DacKernelRidge(60, slices=1, **FIXED).fit(X, y)
+        assert np.array_equal(model.dual_coef_, expected.dual_coef_)
     assert sent[0] < sent[1]
+
+
+@given(st.lists(st.integers(1, 300), min_size=1), st.integers(1, 500))
+def test_spans_hold_whole_chunks(sizes, most):
+    table = Table(tuple(ArrayChunk(np.empty((n, 1))) for n in sizes), 1)
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr("skewridge.cluster.SPLIT_ROWS", most)
+        spans, blocks = whole_chunks(table), whole_chunks(np.empty((sum(sizes), 1)))
+    assert [first for first, _ in spans[1:]] == [last for _, last in spans[:-1]]
+    assert (spans[0][0], spans[-1][1]) == (blocks[0][0], blocks[-1][1]) == (0, sum(sizes))
+    assert {edge for span in spans for edge in span} <= set(table.starts.tolist())
+    assert all(last - first <= max(most, max(sizes)) for first, last in spans)
+
+
+@given(st.lists(st.floats(1, 100), min_size=1), st.floats(1, 300), st.integers(1, 5))
+def test_rounds_hold_everything_once_within_memory(sizes, most, fewest):
+    found = rounds(sizes, most, fewest)
+    assert [i for numbers in found for i in numbers] == list(range(len(sizes)))
+    assert all(len(numbers) <= fewest or sum(sizes[i] for i in numbers) <= most for numbers in found)
 
 
 def test_a_running_client_is_used_but_not_inside_its_tasks(client):

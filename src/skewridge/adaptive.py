@@ -157,7 +157,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         wish, job = self._wish, self._job
         checked, X, y = self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        X, Y = kept_rows(X, kept), y[kept].reshape(len(kept), -1)
+        X, Y = kept_rows(X, kept), kept_rows(y, kept).reshape(len(kept), -1)
         plain = self.scale_features is None
         scaling = no_scaling(X.shape[1]) if plain else standard_scaling(X, weights, job.unkept)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)

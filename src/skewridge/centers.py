@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ class Pool:
     rows: IntArray
     weights: FloatArray
     labels: IntArray
-    folds: IntArray
+    folds: npt.NDArray[np.int8]
     member: IntArray
     _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -64,7 +65,8 @@ class Pool:
             inside = np.flatnonzero(self.folds != fold)
             turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
             merged = turns.T.ravel()  # outputs take turns; a row is drawn once
-            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])]
+            several = len(turns) > 1
+            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])] if several else merged
         return self._turns[fold]
 
     def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
@@ -94,7 +96,7 @@ def make_pool(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed
     """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""
     rows, totals, member = distinct_rows([X, Y], weights, seed, job)
     labels = _labels(Y[rows], totals, rule)
-    folds = np.empty(len(rows), dtype=np.int64)
+    folds = np.empty(len(rows), dtype=np.int8)
     folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(rows)) % N_FOLDS
     return Pool(rows, totals, labels, folds, member)
 
@@ -125,9 +127,10 @@ def distinct_rows(
         second = _row_hashes(tables, seed + _SECOND_KEY, job)
         order = np.lexsort((second, first))
         new = _changes(first[order]) | _changes(second[order])
-    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=np.int64)
-    member[order] = np.cumsum(new) - 1
-    return order[starts], np.add.reduceat(weights[order], starts), member
+    small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
+    member[order] = np.cumsum(new, dtype=small) - small(1)
+    return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
 
 
 def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
@@ -141,7 +144,8 @@ def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
 def _labels(Y: FloatArray, weights: FloatArray, rule: object) -> IntArray:
     """The slice of every row, for every output, (n, p)."""
     edges = [slice_edges(y, choose_rule(y, rule, weights), weights) for y in Y.T]
-    return np.column_stack([slice_labels(y, e) for y, e in zip(Y.T, edges, strict=True)])
+    labels = [slice_labels(y, e).astype(np.int32) for y, e in zip(Y.T, edges, strict=True)]
+    return np.column_stack(labels)
 
 
 def _round_robin(labels: IntArray) -> IntArray:

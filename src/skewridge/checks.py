@@ -140,7 +140,7 @@ def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], n
             f"got values from {values.min():g} to {values.max():g}."
         )
     kept = np.flatnonzero(values)
-    return values[kept], kept
+    return values if len(kept) == n_rows else values[kept], kept
 
 
 def check_flag(name: str, value: Any) -> bool:

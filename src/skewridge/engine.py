@@ -45,10 +45,14 @@ class Engine(Protocol):
     ) -> Iterator[Any]:
         """For every piece, what its spans give, added up."""
 
-    def map_gathers(
-        self, task: Callable[..., Any], X: RowData, wanted: Iterable[tuple[Any, tuple[Any, ...]]]
+    def shuffle(
+        self,
+        split: Callable[..., Any],
+        tables: Sequence[RowData],
+        joins: Sequence[Callable[..., Any]],
+        n_bytes: Sequence[float],
     ) -> Iterator[Any]:
-        """task(X[ids], *more) for every (ids, more)."""
+        """join(pieces), of so many bytes, for every join: split(numbers of joins, rows, ...) gives a piece for each."""
 
     def take(self, requests: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
         """Some rows of some chunks."""

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .allocation import Allocation, allocate, inclusion_probability
+from .allocation import Allocation, Dealing, allocate, inclusion_probability
 from .checks import format_bytes
 from .engine import Job, run
 from .frames import make_frame
@@ -30,11 +30,15 @@ BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or mem
 
 @dataclass(frozen=True)
 class Partition:
-    """Slices of the response, the nodes' rows, and the rows' weights (None where the published method applies)."""
+    """Slices of the response, the nodes' rows, the rows' weights (None where the published method applies).
+
+    ``dealing`` tells machines that hold some of the rows where they go.
+    """
 
     slices: Slices
     allocation: Allocation
     weights: FloatArray | None
+    dealing: Dealing | None = None
 
     def node(self, i: int) -> tuple[IntArray, FloatArray | None]:
         """Return the rows of node i and their weights."""
@@ -115,7 +119,8 @@ def partition_rows(
     """
     slices, plan = plan_fit(y, settings, n_features, limit, job.n_threads, shared, held)
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
-    return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings))
+    dealing = Dealing(slices.counts, slices.copies, plan.n_nodes, seed, settings.max_per_slice)
+    return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings), dealing)
 
 
 def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> FloatArray | None:
@@ -145,7 +150,8 @@ def fit_nodes(problem: Problem, job: Job, limit: float | None = None) -> FloatAr
     frame = make_frame(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
     own = problem.y, problem.partition.weights, problem.penalties, problem.partition.allocation
     if isinstance(problem.X, Table) or job.engine is not None or job.checkpoint is not None:
-        work = Work(problem.kernel, frame, *own)
+        part = problem.partition
+        work = Work(problem.kernel, frame, *own, part.slices.labels, part.dealing)
         return solve_shares(work, problem.X, machine_memory() if limit is None else limit, job)
     nodes, workspace = make_nodes(problem.kernel, problem.X, *own, frame), Workspace()
     for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):

@@ -6,12 +6,14 @@ whatever it is solved with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from .allocation import Allocation
+from .allocation import Allocation, Dealing, first_dealt, ranks_of
 from .checks import format_bytes
 from .engine import Job, reported, run
 from .frames import Frame
@@ -39,7 +41,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Work:
-    """All nodes: kernel, frame, (N,) responses and weights, (k,) penalties, and who holds which row."""
+    """All nodes: kernel, frame, (N,) responses and weights, (k,) penalties, and who holds which row.
+
+    Labels and dealing tell workers that hold some of the rows where they go.
+    """
 
     kernel: Kernel
     frame: Frame
@@ -47,6 +52,8 @@ class Work:
     weights: FloatArray | None
     penalties: FloatArray
     allocation: Allocation
+    labels: IntArray | None = None
+    dealing: Dealing | None = None
 
     def share(self, names: IntArray) -> tuple[IntArray, Share]:
         """The rows to gather for some nodes, and the nodes on them."""
@@ -113,31 +120,86 @@ def _solved(
 ) -> Iterator[tuple[IntArray, list[FloatArray]]]:
     if not len(names):
         return
-    if job.engine is None:
-        for part in divided(work.allocation, names, rows_within(GATHERED * allowed, X.shape[1])):
-            ids, share = work.share(part)
-            yield from solved_batches(X[ids], share, job)
+    if job.engine is not None:
+        yield from _solved_there(work, X, names, job)
         return
+    for part in divided(work.allocation, names, rows_within(GATHERED * allowed, X.shape[1])):
+        ids, share = work.share(part)
+        yield from solved_batches(X[ids], share, job)
+
+
+def _solved_there(work: Work, X: RowData, names: IntArray, job: Job) -> Iterator[tuple[IntArray, list[FloatArray]]]:
+    """Nodes solved by workers: those that hold rows tell where they go, and others solve what comes to them."""
+    assert job.engine is not None
+    assert work.labels is not None
+    assert work.dealing is not None
     sizes = work.allocation.sizes[names].astype(np.float64)
     spare = _spare_bytes(float(sizes.max()), X.shape[1], job)
     most_work = float(np.sum(sizes**3)) / (SHARES_A_THREAD * job.engine.n_threads)
     parts = divided(work.allocation, names, rows_within(spare, X.shape[1]), most_work)
-    found = job.engine.map_gathers(solve_share, X, (_wanted(work, part) for part in parts))
-    yield from _named(work, parts, reported(found, len(parts), "local fits", job.verbose))
-
-
-def _wanted(work: Work, part: IntArray) -> tuple[IntArray, tuple[Share]]:
-    ids, share = work.share(part)
-    return ids, (share,)
-
-
-def _named(
-    work: Work, parts: list[IntArray], found: Iterator[list[FloatArray]]
-) -> Iterator[tuple[IntArray, list[FloatArray]]]:
-    """Say whose the coefficients are: a share's nodes are solved largest first."""
-    for part, coefs in zip(parts, found, strict=True):
-        order = np.argsort(-work.allocation.sizes[part], kind="stable")
+    ranks = ranks_of(work.labels, work.dealing.counts)
+    tables = [X, work.y, work.labels, ranks, np.ones(len(ranks)) if work.weights is None else work.weights]
+    plain = work.weights is None
+    joins = [Join(part, work.kernel, work.frame, work.penalties[part], work.dealing, plain) for part in parts]
+    n_bytes = [8.0 * (X.shape[1] + 6) * float(work.allocation.sizes[part].sum()) for part in parts]
+    found = job.engine.shuffle(Split(work.dealing, tuple(parts)), tables, joins, n_bytes)
+    for part, coefs in zip(parts, reported(found, len(parts), "local fits", job.verbose), strict=True):
+        order = np.argsort(-work.allocation.sizes[part], kind="stable")  # a share's nodes are solved largest first
         yield part[order], coefs
+
+
+Piece = tuple[Any, ...]  # rows, responses, weights; and pairs of places among them, nodes, slices, places dealt
+
+
+@dataclass(frozen=True)
+class Split:
+    """Tells which of some rows every share needs, and which of its nodes hold them."""
+
+    dealing: Dealing
+    parts: tuple[IntArray, ...]
+
+    def __call__(
+        self, numbers: Sequence[int], X: FloatArray, y: FloatArray, labels: IntArray, ranks: IntArray, w: FloatArray
+    ) -> list[Piece]:
+        """The pieces of some shares, by their numbers."""
+        rows, nodes, places = self.dealing.pairs(labels, ranks)
+        owner = np.full(self.dealing.n_nodes, -1)
+        for number in numbers:
+            owner[self.parts[number]] = number
+        order = np.argsort(owner[nodes], kind="stable")
+        starts = np.searchsorted(owner[nodes][order], [*numbers, max(numbers) + 1])
+        found = []
+        for first, last in pairwise(starts):
+            own = order[first:last]
+            mine, local = np.unique(rows[own], return_inverse=True)
+            found.append((X[mine], y[mine], w[mine], local, nodes[own], labels[rows[own]], places[own]))
+        return found
+
+
+@dataclass(frozen=True)
+class Join:
+    """Puts the pieces of one share together and solves its nodes."""
+
+    names: IntArray
+    kernel: Kernel
+    frame: Frame
+    penalties: FloatArray
+    dealing: Dealing
+    is_plain: bool
+
+    def __call__(self, pieces: list[Piece]) -> list[FloatArray]:
+        """Every node's coefficients, largest node first."""
+        before = np.cumsum([0, *(len(piece[0]) for piece in pieces)])
+        rows = np.concatenate([piece[3] + start for piece, start in zip(pieces, before, strict=False)])
+        X, y, w, _, nodes, labels, places = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        if self.dealing.max_per_slice is not None:
+            kept = first_dealt(nodes, labels, places, self.dealing.max_per_slice)
+            rows, nodes = rows[kept], nodes[kept]
+        order = np.lexsort((rows, nodes))
+        starts = np.searchsorted(nodes[order], [*self.names, self.names[-1] + 1])
+        local = Allocation(rows[order].astype(np.int32), starts)
+        weights = None if self.is_plain else w
+        return solve_share(X, Share(self.names, self.kernel, self.frame, y, weights, self.penalties, local))
 
 
 def _spare_bytes(largest: float, n_features: int, job: Job) -> float:

@@ -72,7 +72,7 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         checked.n_features_in_, checked._precision = X.shape[1], X.precision
         if X.names is not None:
             checked.feature_names_in_ = np.array(X.names, dtype=object)
-        return np.array(y, dtype=np.float64)
+        return y
 
     def _take_over(self, checked):
         """Take what was validated on the clone, and forget what an earlier fit left."""
