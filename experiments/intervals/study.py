@@ -18,6 +18,7 @@ and prints their coverage over all seeds.
 import argparse
 import csv
 import sys
+from collections import Counter
 from functools import cache, partial
 from pathlib import Path
 
@@ -113,24 +114,28 @@ def run(names, seeds, n_rows):
                         yield name, kind, calibration, seed, *record
 
 
+def usual_slices(records):
+    """Slices with at least 50 calibration rows that at least half of the seeds have."""
+    held = Counter(r[4] for r in records if r[4].startswith("slice") and float(r[5]) >= 50)
+    return [name for name, times in held.items() if 2 * times >= len({r[3] for r in records})]
+
+
 def pooled(records, group):
-    """Coverage over all seeds, and the test rows it rests on."""
+    """Coverage over all seeds."""
     mine = [r for r in records if r[4] == group]
-    rows = sum(int(r[6]) for r in mine)
-    return sum(int(r[7]) for r in mine) / max(1, rows), rows
+    return sum(int(r[7]) for r in mine) / max(1, sum(int(r[6]) for r in mine))
 
 
 def report(records):
     print(f"{'':46}{'overall':>9}{'least slice':>13}{'rare y':>9}{'rare prediction':>17}{'median width':>14}")
     for key in dict.fromkeys(tuple(r[:3]) for r in records):
         mine = [r for r in records if tuple(r[:3]) == key]
-        slices = {r[4] for r in mine if r[4].startswith("slice") and float(r[5]) >= 50}
-        found = {name: pooled(mine, name) for name in slices}
-        least = min((name for name in slices if found[name][1] >= 200), key=lambda name: found[name][0])
-        overall, rare_y, rare_prediction = (pooled(mine, g)[0] for g in ("overall", "rare y", "rare prediction"))
+        found = {name: pooled(mine, name) for name in usual_slices(mine)}
+        least = min(found, key=found.get)
+        overall, rare_y, rare_prediction = (pooled(mine, g) for g in ("overall", "rare y", "rare prediction"))
         width = np.mean([float(r[8]) for r in mine if r[4] == "overall"])
         print(
-            f"{', '.join(key):46}{overall:9.3f}{found[least][0]:8.3f}{f'({least[6:]})':>5}"
+            f"{', '.join(key):46}{overall:9.3f}{found[least]:8.3f}{f'({least[6:]})':>5}"
             f"{rare_y:9.3f}{rare_prediction:17.3f}{width:14.4g}"
         )
 
