@@ -115,8 +115,8 @@ def distinct_rows(
     >>> rows, weights, member = distinct_rows([np.array([[1.0], [2.0], [1.0]])], np.ones(3), seed=0)
     >>> sorted(zip(rows.tolist(), weights.tolist()))
     [(0, 2.0), (1, 1.0)]
-    >>> rows[member]
-    array([0, 1, 0])
+    >>> rows[member].tolist()
+    [0, 1, 0]
     """
     job = job or Job()
     job = job.here if all(is_held(table) for table in tables) else job

@@ -268,7 +268,8 @@ class DacKernelRidge(KernelEstimator):
 
     def _remember(self, checked, problem, tuning, intercept, coef):
         self._take_over(checked)
-        partition = problem.partition
+        partition = replace(problem.partition, dealing=None)
+        problem = replace(problem, partition=partition)
         self.slices_, self.allocation_ = partition.slices, partition.allocation
         self.n_nodes_ = len(partition.allocation)
         self.n_oversampled_ = partition.slices.n_oversampled

@@ -124,7 +124,15 @@ SLICES = Record(
     },
 )
 ALLOCATION = Record(Allocation, {"rows": Ints("M", below="N"), "starts": Ints("k+1")}, holds=_covers)
-PARTITION = Record(Partition, {"slices": SLICES, "allocation": ALLOCATION, "weights": Maybe(Floats("N"))})
+PARTITION = Record(
+    Partition,
+    {
+        "slices": SLICES,
+        "allocation": ALLOCATION,
+        "weights": Maybe(Floats("N")),
+        "dealing": Kind(type(None)),  # which machines need while they fit
+    },
+)
 PROBLEM = Record(
     Problem,
     {
