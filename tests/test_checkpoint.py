@@ -64,15 +64,15 @@ CHILD = """
 import sys, time
 import tests.test_checkpoint as here
 
-here.slowly(here.Nodes, "solve")
-here.slowly(here.Basis, "features")
+here.slowly(here.Nodes, "solve", 0.05)
+here.slowly(here.Basis, "features", 0.3)
 here.fit(*sys.argv[1:])
 """
 
 
-def slowly(owner, name):
+def slowly(owner, name, seconds):
     original = getattr(owner, name)
-    setattr(owner, name, lambda *arguments: (time.sleep(0.05), original(*arguments))[1])
+    setattr(owner, name, lambda *arguments: (time.sleep(seconds), original(*arguments))[1])
 
 
 def fit(name, file, folder):
