@@ -51,15 +51,22 @@ class Page:
     def prefer(self, theme):
         """Say which theme the reader's system has."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        self.settle()
 
     def resize(self, width, height):
+        """Give the page a window of this size."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
+        self.settle()
+
+    def settle(self):
+        """Wait for two frames: a page is told of another size or theme when it is next drawn, before its frame."""
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def run(self, script):
-        """Return the value of an expression, as JSON would hold it."""
-        told = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        """Return the value of an expression, or of its promise, as JSON would hold it."""
+        told = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in told, told["exceptionDetails"]
         return told["result"].get("value")
 
