@@ -6,6 +6,7 @@ VENV := .venv
 OLDEST := .venv-oldest
 PEERS := .venv-peers
 BIN := $(VENV)/bin
+TWO := -n 2 --dist loadfile
 
 .PHONY: demo test test-full test-oldest lint bench bench-peers reproduce reproduce-full reproduce-clean docs clean
 
@@ -13,13 +14,13 @@ demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
 
 test: lint
-	$(BIN)/python -m pytest -m "not full"
+	$(BIN)/python -m pytest -m "not full" $(TWO)
 
 test-full: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TWO)
 
 test-oldest: $(OLDEST)/.ready
-	$(OLDEST)/bin/python -m pytest -m "not full"
+	$(OLDEST)/bin/python -m pytest -m "not full" $(TWO)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

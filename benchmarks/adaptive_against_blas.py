@@ -21,7 +21,8 @@ from skewridge.datasets import make_peaks
 from skewridge.engine import Job, run
 from skewridge.kernels import Kernel
 from skewridge.lapack import lower_solve
-from skewridge.lowrank import BLOCK_ROWS, make_basis
+from skewridge.lowrank import make_basis
+from skewridge.passes import BLOCK_ROWS
 
 BANDWIDTH, PENALTY = 0.5, 1e-5
 

@@ -21,6 +21,7 @@ SCRIPTS = (
     "narrow_kernel",
     "fit_against_lapack",
     "adaptive_against_blas",
+    "spline_against_scipy",
     "many_features",
     "growth",
     "tuning_cost",

@@ -51,7 +51,7 @@ def drawn(rows):
             ax.bar(places + shift, values, 0.4, color=color, label=f"Algorithm {algorithm}")
         ax.set(title=title, yscale="log", ylabel="mean squared error")
         ax.set_xticks(places, names, rotation=20, ha="right")
-    axes[0].legend(frameon=False)
+    axes[1].legend(frameon=False, loc="upper right")
     return figure
 
 

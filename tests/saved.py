@@ -1,12 +1,13 @@
 """Models to save: every kind of fitted attribute occurs in one of them."""
 
+import warnings
 from functools import cache
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, save_model
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, save_model
 from skewridge.datasets import make_peaks
 
 X, Y = make_peaks(90, 2, random_state=0)
@@ -39,6 +40,12 @@ MODELS = {
     "dac shared centres": lambda: dac(local_solver="nystroem", keep_nodes=True, slices=5).fit(X, Y),
     "regressor": lambda: DacRegressor(dac(n_nodes=1), n_nodes=3, slices=4, random_state=0).fit(FRAME, Y),
     "regressor of adaptive ones": lambda: DacRegressor(adaptive(), n_nodes=2, focus=0.5, random_state=1).fit(X, Y),
+    "spline": lambda: SmoothingSpline(interactions="all", random_state=0).fit(FRAME, Y),
+    "spline with a constant": lambda: SmoothingSpline("linear", penalty=1e-3).fit(X * [1.0, 0.0], Y, np.arange(90) % 2),
+    "spline of one row": lambda: SmoothingSpline().fit(X[:1], Y[:1]),
+    "regressor of splines": lambda: DacRegressor(SmoothingSpline(), n_nodes=2, random_state=0).fit(X, Y),
+    "dac calibrated": lambda: dac().fit(X, Y).calibrate(),
+    "adaptive calibrated": lambda: adaptive().fit(X, TWO).calibrate(X_NEW, TWO[:7]),
     "adaptive": lambda: AdaptiveKernelRidge(random_state=0).fit(FRAME, Y),
     "adaptive given": lambda: adaptive().fit(X, Y, sample_weight=np.arange(90) % 3),
     "adaptive outputs": lambda: adaptive(kernel=["matern52", "sobolev"], bandwidth="auto").fit(X, TWO),
@@ -51,7 +58,9 @@ MODELS = {
 
 @cache
 def fitted(name):
-    return MODELS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few rows dominate
+        return MODELS[name]()
 
 
 @cache

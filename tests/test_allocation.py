@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.allocation import _expected_kept, _normal_kept, allocate, deal, expected_node_size, inclusion_probability
+from skewridge.allocation import (
+    Dealing,
+    _expected_kept,
+    _normal_kept,
+    allocate,
+    deal,
+    expected_node_size,
+    first_dealt,
+    inclusion_probability,
+    ranks_of,
+)
 from skewridge.shuffle import shuffle
 from skewridge.slices import slice_response
 
@@ -168,3 +178,24 @@ def test_a_million_rows_in_seconds_and_under_a_gigabyte():
     )
     peak = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
     assert float(peak) < 1e9
+
+
+@given(
+    st.lists(st.integers(0, 6), min_size=1, max_size=60),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.one_of(st.none(), st.integers(1, 3)),
+    st.lists(st.integers(0, 60), max_size=3),
+)
+def test_chunks_that_know_the_counts_agree_with_the_allocation(values, n_nodes, tau, cap, cuts):
+    slices = slice_response(np.array(values, dtype=float), 4, tau)
+    expected = allocate(slices, n_nodes, 3, cap)
+    dealing = Dealing(slices.counts, slices.copies, n_nodes, 3, cap)
+    ranks, found = ranks_of(slices.labels, slices.counts), []
+    for part in filter(len, np.split(np.arange(len(values)), sorted(cuts))):
+        rows, nodes, places = dealing.pairs(slices.labels[part], ranks[part])
+        found.append(np.column_stack([part[rows], nodes, slices.labels[part[rows]], places]))
+    rows, nodes, labels, places = np.concatenate(found).T
+    kept = np.ones(len(rows), dtype=bool) if cap is None else first_dealt(nodes, labels, places, cap)
+    for node in range(n_nodes):
+        assert sorted(rows[kept & (nodes == node)]) == expected[node].tolist()

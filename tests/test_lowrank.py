@@ -7,7 +7,6 @@ from skewridge.engine import Job, one_blas_thread
 from skewridge.kernels import make_kernel
 from skewridge.lapack import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
 from skewridge.lowrank import (
-    BLOCK_ROWS,
     TOLERANCE,
     leverages,
     make_basis,
@@ -20,6 +19,7 @@ from skewridge.lowrank import (
     sum_by_fold,
     sum_features,
 )
+from skewridge.passes import BLOCK_ROWS
 
 from . import naive
 
@@ -208,7 +208,7 @@ def test_nearly_dependent_centres_give_one_fit_in_any_order_and_any_blocks(name,
     kernel, order = make_kernel(name, X, bandwidth), np.random.default_rng(0).permutation(500)
     predictions = []
     for rows, size in ((np.arange(500), 2048), (order, 2048), (order, 33)):
-        monkeypatch.setattr("skewridge.lowrank.BLOCK_ROWS", size)
+        monkeypatch.setattr("skewridge.passes.BLOCK_ROWS", size)
         basis, _, _, beta = fitted(kernel, X[80:140], X[rows], Y[rows], w, penalty)
         predictions.append(predict_blocks(kernel.product(basis.centers, basis.dual(beta)), X, JOB))
     assert np.isfinite(predictions).all()

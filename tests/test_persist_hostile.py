@@ -212,6 +212,10 @@ KERNEL = ("attributes", "_model", "basis", "kernel")
         (setting("attributes", "intercept_", to={"scalar": ["<f8", "1"]}), "intercept_ is no number"),
         (setting("attributes", "intercept_", to={"scalar": ["|O", 1]}), "intercept_ is no number"),
         (setting("attributes", "intercept_", to={"scalar": ["<i4", 10**12]}), "does not fit its type"),
+        (setting("attributes", "intercept_", to={"scalar": ["<i4", 1.5]}), "does not fit its type"),
+        (setting("attributes", "intercept_", to={"scalar": ["<f4", 1e300]}), "does not fit its type"),
+        (setting("attributes", "intercept_", to={"scalar": ["<f8", 10**400]}), "does not fit its type"),
+        (setting("attributes", "intercept_", to={"scalar": ["<i8", {"float": "nan"}]}), "does not fit its type"),
         (setting("attributes", "n_features_in_", to=3), "does not fit the model's other arrays"),
         (setting("attributes", "n_centers_", to=True), "n_centers_ is not a whole number"),
         (setting("attributes", "centers_", to={"array": 0}), "array"),
@@ -262,7 +266,7 @@ def with_array(path, change):
         (["allocation_", "rows"], -1, "rows holds negative numbers"),
         (["allocation_", "starts"], 5, "not a valid Allocation"),
         (["slices_", "labels"], 10**6, "labels refers to number 1000000"),
-        (["X_fit_"], np.nan, "X_fit_ holds numbers that are not finite"),
+        (["X_fit_"], np.nan, "X holds numbers that are not finite"),
         (["nodes_", 1, "rows"], 90, r"nodes_\[1\].rows refers to number 90"),
     ],
 )
@@ -346,7 +350,7 @@ print(np.__version__)
 @pytest.mark.full
 @pytest.mark.skipif(not OLDEST.exists(), reason=f"{OLDEST} is not there: make test-oldest makes it")
 def test_a_model_of_the_oldest_dependencies_predicts_the_same_on_the_newest(tmp_path):
-    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}", "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     run = subprocess.run([OLDEST, "-c", SAVE, tmp_path], env=env, capture_output=True, text=True, check=True)
     assert run.stdout.strip() != np.__version__
     for name in ("adaptive", "dac"):

@@ -15,11 +15,12 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import DacKernelRidge, DacRegressor
+from skewridge.calibrating import take_rows
 from skewridge.datasets import make_peaks
 from skewridge.kernels import Kernel
 from skewridge.pipeline import focus_weights
 from skewridge.planning import PartitionSettings
-from skewridge.regressor import seeded, take_rows
+from skewridge.regressor import seeded
 
 
 @parametrize_with_checks(
@@ -225,6 +226,41 @@ def test_constant_and_integer_responses(y):
     fit = DacRegressor(LinearRegression(), n_nodes=2, random_state=0).fit(X, y).predict(X)
     assert fit.shape == (50,)
     assert np.isfinite(fit).all()
+
+
+@pytest.mark.parametrize("framed", [False, True])
+def test_intervals_cover_unseen_rows(framed):
+    X, y = make_peaks(900, 2, random_state=0)
+    X_new, y_new = make_peaks(2000, 2, random_state=1)
+    if framed:
+        X, X_new = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(X_new, columns=["a", "b"])
+    model = DacRegressor(KNeighborsRegressor(8), n_nodes=3, random_state=0).fit(X, y)
+    low, high = model.predict_interval(X_new, coverage=0.9)
+    assert 0.85 < np.mean((low <= y_new) & (y_new <= high)) < 0.95
+
+
+def test_intervals_of_rows_with_metadata_need_fresh_rows():
+    class Echo(RegressorMixin, BaseEstimator):
+        def fit(self, X, y, tags):
+            self.n_features_in_ = X.shape[1]
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    X, y = make_peaks(60, 2, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = DacRegressor(Echo().set_fit_request(tags=True), n_nodes=2).fit(X, y, tags=np.arange(60))
+    with pytest.raises(ValueError, match=r"Call calibrate\(X, y\) with rows"):
+        model.predict_interval(X)
+    assert np.isfinite(model.calibrate(X, y).predict_interval(X)).all()
+
+
+def test_notebooks_show_how_rows_were_dealt():
+    X, y = make_peaks(60, 2, random_state=0)
+    shown = DacRegressor(Ridge(), n_nodes=2, random_state=0).fit(X, y)._repr_html_()
+    assert "What was fitted" in shown
+    assert "2 of" in shown
 
 
 def test_rows_are_taken_by_position():

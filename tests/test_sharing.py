@@ -5,6 +5,7 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
+from skewridge.engine import Job
 from skewridge.kernels import Kernel
 from skewridge.lowrank import make_basis
 from skewridge.planning import make_plan, n_shared_centers
@@ -74,7 +75,7 @@ def test_centres_that_the_others_explain_get_no_coefficient():
 def test_half_of_the_centres_are_drawn_evenly_over_the_slices():
     rng = np.random.default_rng(0)
     X, y = rng.random((2000, 2)), rng.lognormal(sigma=1.5, size=2000)
-    rows = draw_shared(X, y, 10, 200, seed=3)
+    rows = draw_shared(X, y, 10, 200, 3, Job())
     labels = slice_quietly(y, 10, 1.0).labels
     assert len(np.unique(rows)) == 200
     assert np.all(np.diff(rows) > 0)

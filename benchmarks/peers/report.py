@@ -1,6 +1,6 @@
 """The docs page of the comparison with peers, from benchmarks/peers/results.csv.
 
-python benchmarks/peers/report.py      writes docs/peers.md and docs/images/peers.png
+python benchmarks/peers/report.py      writes docs/peers.md and docs/images/peers_mse.png and peers_rare.png
 """
 
 import csv
@@ -14,13 +14,26 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 OURS = "AdaptiveKernelRidge"
 ERRORS = {"mse": "overall", "rare": "rare region", "balanced": "balanced"}
+FRONTS = ("mse", "rare")
 
 HEAD = """# Peers
 
-What users would pick instead, each in its own process and environment on the same rows and 2 threads
-(`make bench-peers`; how each is tuned stands in `benchmarks/peers/methods.py`): errors are squared errors over the
-variance of the response, memory is peak resident. At most 10,000 rows of a real set are fitted. **Bold**: no other
-method is both faster (tuning, fit and prediction together) and better, overall or in the rare region.
+What users would pick instead, each in its own process and environment on the same rows, one thread each (`make bench-
+peers`; how each is tuned stands in `benchmarks/peers/methods.py`): seconds are the processor's, errors are squared
+errors over the variance of the response, memory is peak resident. At most 3,000 rows of a real set are fitted and
+3,000 others predicted; the toy's errors are against the noise-free truth. **Bold**: no other method is both faster
+(tuning, fit and prediction together) and better, overall or in the rare region.
+
+Kernel methods and dask-ml's and resreg's averages are tuned by a 3-fold grid search of 7 bandwidths and 6 penalties
+on 2,000 rows, Nystroem + Ridge has 1,000 components (300 for a million rows), boosted trees run with their defaults;
+"log" and "quantile" fit a transformed response, "weights" weights rows by the inverse density of theirs.
+"""
+
+WHY = """
+Where it is not on a front the winner is nearly always a boosted tree, for one of two reasons. Choosing centres,
+bandwidth, penalty and feature scales honestly takes seconds even on a few thousand rows, and trees with their
+defaults choose nothing; where both are level in error, trees are ahead in time. And on tables with dozens of columns,
+many of them categories (the cars), splits find the few columns that matter sooner than learned scales do.
 """
 
 
@@ -42,14 +55,11 @@ def seconds(row):
     return sum(float(row[name]) for name in ("tune", "fit", "predict"))
 
 
-def on_front(method, rows, error):
-    """Whether no other method is faster and better."""
+def ahead(method, rows, error):
+    """The methods that are faster and better, the best first."""
     own = rows[method]
-    return not any(
-        seconds(row) < seconds(own) and float(row[error]) < float(own[error])
-        for name, row in rows.items()
-        if name != method
-    )
+    names = [n for n, r in rows.items() if seconds(r) < seconds(own) and float(r[error]) < float(own[error])]
+    return sorted(names, key=lambda name: float(rows[name][error]))
 
 
 def section(key, rows):
@@ -78,13 +88,30 @@ def section(key, rows):
 
 def verdict(done):
     """Who wins."""
-    best = {error: min(done, key=lambda method: float(done[method][error])) for error in ("mse", "rare")}
-    front = [ERRORS[error] for error in ("mse", "rare") if OURS in done and on_front(OURS, done, error)]
-    ours = f"{OURS} is on the front: {' and '.join(front)}." if front else f"{OURS} is not on the front."
-    return f"Best overall: {best['mse']}; best in the rare region: {best['rare']}. {ours}"
+    best = {error: min(done, key=lambda method: float(done[method][error])) for error in FRONTS}
+    told = [f"Best overall: {best['mse']}; best in the rare region: {best['rare']}."]
+    if OURS not in done:
+        return " ".join([*told, f"{OURS} did not finish."])
+    front = [ERRORS[error] for error in FRONTS if on_front(OURS, done, error)]
+    told.append(f"{OURS} is on the front: {' and '.join(front)}." if front else f"{OURS} is on neither front.")
+    told += [beaten(done, error) for error in FRONTS if not on_front(OURS, done, error)]
+    return " ".join(told)
 
 
-def draw(table, path):
+def beaten(done, error):
+    """Who is faster and better, and by how much."""
+    name = ahead(OURS, done, error)[0]
+    better = float(done[name][error]) / float(done[OURS][error])
+    faster = seconds(done[OURS]) / seconds(done[name])
+    return f"{ERRORS[error].capitalize()}, {name} has {better:.2f} of its error {faster:.1f} times faster."
+
+
+def on_front(method, rows, error):
+    """Whether no other method is faster and better."""
+    return not ahead(method, rows, error)
+
+
+def draw(table, error, path):
     import matplotlib.pyplot as plt
 
     columns = 4
@@ -97,13 +124,13 @@ def draw(table, path):
         done = {method: row for method, row in rows.items() if finished(row)}
         for method, row in done.items():
             ours = method in (OURS, "DacKernelRidge")
-            ax.plot(seconds(row), float(row["rare"]), "o", color="tab:red" if ours else "0.5")
-            ax.annotate(method, (seconds(row), float(row["rare"])), fontsize=5)
-        front = sorted((seconds(done[m]), float(done[m]["rare"])) for m in done if on_front(m, done, "rare"))
+            ax.plot(seconds(row), float(row[error]), "o", color="tab:red" if ours else "0.5")
+            ax.annotate(method, (seconds(row), float(row[error])), fontsize=5)
+        front = sorted((seconds(done[m]), float(done[m][error])) for m in done if on_front(m, done, error))
         ax.step(*zip(*front, strict=True), where="post", color="tab:blue", lw=0.8)
         ax.set(title=key[0], xscale="log", yscale="log")
-    figure.supxlabel("seconds to tune, fit and predict")
-    figure.supylabel("squared error in the rare region over the variance")
+    figure.supxlabel("processor seconds to tune, fit and predict")
+    figure.supylabel(f"squared error over the variance, {ERRORS[error]}")
     figure.savefig(path, dpi=110)
 
 
@@ -111,7 +138,7 @@ def main():
     table = read()
     machine = f"\nMachine: {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.\n"
     count = sum(
-        any(on_front(OURS, done, error) for error in ("mse", "rare"))
+        any(on_front(OURS, done, error) for error in FRONTS)
         for done in ({m: r for m, r in rows.items() if finished(r)} for rows in table.values())
         if OURS in done
     )
@@ -120,9 +147,16 @@ def main():
     )
     body = "\n".join(section(key, rows) for key, rows in table.items())
     (DOCS / "peers.md").write_text(
-        HEAD + machine + summary + "\n![error against time](images/peers.png)\n" + body + "\n"
+        HEAD
+        + machine
+        + summary
+        + WHY
+        + "".join(f"\n![{ERRORS[e]}](images/peers_{e}.png)\n" for e in FRONTS)
+        + body
+        + "\n"
     )
-    draw(table, DOCS / "images" / "peers.png")
+    for error in FRONTS:
+        draw(table, error, DOCS / "images" / f"peers_{error}.png")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .adaptive import AdaptiveKernelRidge
+    from .cluster import use_engine
     from .costs import plan
     from .diagnostics import diagnose
     from .estimators import DacKernelRidge
     from .persist import ModelFileError, load_model, save_model
     from .regressor import DacRegressor
+    from .reporting import report
+    from .sources import fit_source, predict_source
+    from .splines import SmoothingSpline
     from .splits import ResponseStratifiedKFold, response_train_test_split
 
 __version__ = "0.1.0"
@@ -23,8 +27,13 @@ _HOMES = {
     "load_model": "persist",
     "diagnose": "diagnostics",
     "plan": "costs",
+    "SmoothingSpline": "splines",
+    "report": "reporting",
     "response_train_test_split": "splits",
     "save_model": "persist",
+    "fit_source": "sources",
+    "predict_source": "sources",
+    "use_engine": "cluster",
 }
 _MODULES = ("datasets", "metrics", "theory")
 
@@ -34,12 +43,17 @@ __all__ = [
     "DacRegressor",
     "ModelFileError",
     "ResponseStratifiedKFold",
+    "SmoothingSpline",
     "__version__",
     "diagnose",
+    "fit_source",
     "load_model",
     "plan",
+    "predict_source",
+    "report",
     "response_train_test_split",
     "save_model",
+    "use_engine",
 ]
 
 

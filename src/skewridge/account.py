@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .adapting import LowRankModel
 from .choosing import Chosen, Searched
+from .conjugate import LEAST_PRECISION
 from .judging import Verdict, pass_work
 from .slices import FloatArray, IntArray
 
@@ -87,3 +89,25 @@ def _cost(verdict: Verdict, searched: Searched, units: FloatArray) -> dict[str, 
     scale = float(np.mean(searched.rows.scale * units**2))
     bias = float(verdict.biases.mean(axis=0)[verdict.place]) * float(np.sqrt(scale))
     return {"mse": plain * scale, "best_mse": best * scale, "ratio": plain / best, "bias": bias}
+
+
+def concerns(tuning: CenterTuning, model: LowRankModel) -> Iterator[str]:
+    """What a user should know of a fit: a choice at the edge, a solver that gave up, rows that dominate."""
+    if "penalty" in tuning.at_edge:
+        yield (
+            f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
+            "y. See tuning_; pass a penalty to go beyond."
+        )
+    if not model.precision <= LEAST_PRECISION:
+        yield (
+            f"Conjugate gradients ended after {model.n_steps} steps with {model.precision:.1e} of the first "
+            "error left. Raise the penalty, narrow the bandwidth, or take solver='direct'."
+        )
+    if len(tuning.dominant):
+        rows = ", ".join(str(row) for row in tuning.dominant)
+        yield (
+            f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
+            f"{tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows wherever the "
+            "centres are. If they are wrong, correct them, drop them or give them a sample_weight of 0; if they "
+            "are right, a transformed response (log, asinh) may serve better."
+        )

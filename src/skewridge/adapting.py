@@ -15,7 +15,6 @@ from .features import GRADIENT_ROWS, steepness
 from .kernels import make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
-    BLOCK_ROWS,
     Basis,
     leverages,
     make_basis,
@@ -25,7 +24,8 @@ from .lowrank import (
     sum_features,
 )
 from .outliers import NEGLIGIBLE, dominating, suspects, typical
-from .scaling import response_bounds, variances
+from .passes import BLOCK_ROWS
+from .scaling import range_rows, response_bounds, variances
 from .slices import FloatArray, IntArray
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
@@ -91,7 +91,7 @@ def fit_model(
     pool = pools[candidate.slice_on]
     drawn = pool.draw(candidate.n_centers, candidate.adapt)
     centers = pool.rows[drawn]
-    kernel = make_kernel(candidate.kernel, rows.X, candidate.bandwidth, wish.degree)
+    kernel = make_kernel(candidate.kernel, range_rows(candidate.kernel, rows.X, job), candidate.bandwidth, wish.degree)
     basis = make_basis(kernel, rows.X[centers])
     n_rows = float(rows.weights.sum())
     means = np.average(rows.Y, axis=0, weights=rows.weights)

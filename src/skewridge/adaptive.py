@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from .account import tell
+from .account import concerns, tell
 from .adapting import feature_importances, fit_model
 from .checks import check_choice, check_integer, check_real, check_weights, warn_user
-from .choosing import Rows, Wish, affordable, choose, make_pools, most_centers
-from .conjugate import LEAST_PRECISION
+from .choosing import Chosen, Rows, Wish, affordable, choose, make_pools, most_centers
 from .engine import one_blas_thread
 from .features import can_learn
+from .judging import Candidate
 from .kernels import BANDWIDTH_FREE, check_kernel_name
+from .notebook import centers_summary
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
+from .sources import fit_source, is_collection, predicted
 from .splits import draw_seed
+from .tables import kept_rows, through
 from .tuning import SCORINGS, row_scores, scoring_name
 
 
@@ -85,6 +88,7 @@ class AdaptiveKernelRidge(KernelEstimator):
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
+    calibration_ : tuple of Calibration, one an output: the errors that intervals are made of, once there are any
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
 
     Examples
@@ -147,23 +151,27 @@ class AdaptiveKernelRidge(KernelEstimator):
         -------
         self
         """
+        if is_collection(X):
+            return fit_source(self, X, y, sample_weight=sample_weight)
         self._check_parameters()
+        wish, job = self._wish, self._job
         checked, X, y = self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        X, Y = X[kept], y[kept].reshape(len(kept), -1)
-        scaling = no_scaling(X.shape[1]) if self.scale_features is None else standard_scaling(X, weights)
+        X, Y = kept_rows(X, kept), kept_rows(y, kept).reshape(len(kept), -1)
+        plain = self.scale_features is None
+        scaling = no_scaling(X.shape[1]) if plain else standard_scaling(X, weights, job.unkept)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
-        rows = Rows(scaling(X), unit, weights, X, Y, self._scores(Y, weights), draw_seed(self.random_state))
+        seed = job.value("seed", lambda: draw_seed(self.random_state))
+        rows = Rows(through(scaling, X), unit, weights, X, Y, self._scores(Y, weights), seed)
 
-        wish, job = self._wish, self._job
         with one_blas_thread():
-            pools = make_pools(rows, wish, job)
+            pools = make_pools(rows, wish, job.unkept)
             most = most_centers(len(next(iter(pools.values()))), rows, wish, self._limit)
             job = affordable(job, rows, wish, self._limit, most)
-            chosen = choose(rows, pools, wish, most, job)
+            chosen = job.value("choice", lambda: choose(rows, pools, wish, most, job.unkept))
             if chosen.multipliers is not None:
                 scaling = scaling.times(chosen.multipliers)
-                rows = replace(rows, X=scaling(X))
+                rows = replace(rows, X=through(scaling, X))
             model = fit_model(rows, pools, chosen, wish, self._limit, job)
             importances = feature_importances(rows, pools, model, chosen)
 
@@ -172,7 +180,10 @@ class AdaptiveKernelRidge(KernelEstimator):
         self.tuning_ = tell(chosen, model, kept, scoring_name(self.scoring), units)
         self._remember(X, kept, scaling, model, chosen, means, units)
         self.feature_importances_ = importances
-        self._warn()
+        self._seen, self._seed = (X, Y, weights), rows.seed
+        self._remember_response(Y, weights)
+        for concern in concerns(self.tuning_, model):
+            warn_user(concern)
         return self
 
     def predict(self, X, return_std=False):
@@ -190,6 +201,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         prediction : (n,) or (n, p) array
         std : of the same shape, with ``return_std=True``
         """
+        if is_collection(X):
+            return predicted(self, X)
         X = self._check_new(X)
         single, X = X.dtype == np.float32, self._scaling(X)
         with one_blas_thread():
@@ -286,29 +299,23 @@ class AdaptiveKernelRidge(KernelEstimator):
         self.feature_scale_ = scaling.scale
         self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
 
+    def _summary(self):
+        return centers_summary(self)
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Centres are drawn from the rows given; features stay scaled as they are."""
+        unit, means, units = unit_responses(Y, weights, self.fit_intercept)
+        rows = Rows(self._scaling(X), unit, weights, X, Y, None, self._seed)
+        n_centers = self.tuning_.chosen["n_centers"]
+        candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_, self.slice_on_)
+        with one_blas_thread():
+            pools = make_pools(rows, self._wish, self._job)
+            chosen = Chosen(candidate, self.penalty_, wanted=False)
+            model = fit_model(rows, pools, chosen, self._wish, self._limit, self._job)
+            return model.predict(self._scaling(X_new), False, self._job) * units + means
+
     def _shaped(self, values):
         """Drop the last axis of a single output; a number for a single number."""
         if not self._single:
             return values
         return float(values[0]) if values.ndim == 1 else values[:, 0]
-
-    def _warn(self):
-        tuning = self.tuning_
-        if "penalty" in tuning.at_edge:
-            warn_user(
-                f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
-                "y. See tuning_; pass a penalty to go beyond."
-            )
-        if not self._model.precision <= LEAST_PRECISION:
-            warn_user(
-                f"Conjugate gradients ended after {self.n_iter_} steps with {self._model.precision:.1e} of the first "
-                "error left. Raise the penalty, narrow the bandwidth, or take solver='direct'."
-            )
-        if len(tuning.dominant):
-            rows = ", ".join(str(row) for row in tuning.dominant)
-            warn_user(
-                f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
-                f"{tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows wherever the "
-                "centres are. If they are wrong, correct them, drop them or give them a sample_weight of 0; if they "
-                "are right, a transformed response (log, asinh) may serve better."
-            )

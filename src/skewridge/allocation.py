@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln, ndtr
 
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, Slices
+
+BoolArray = npt.NDArray[np.bool_]
 
 _STIRLING_FROM = 50  # from here on two terms of Stirling's series are exact to 1e-11
 _EXACT_STEPS = 1e8  # up to so many chain steps a capped slice's expectation is exact
@@ -87,6 +90,56 @@ def deal(slices: Slices, n_nodes: int, seed: int) -> Iterator[tuple[int, IntArra
         places = shuffle(slots, slots.size, seed, stream=j + 1)
         yield j, seats[(places + dealt) % n_nodes], slots // copies, places
         dealt = (dealt + slots.size) % n_nodes
+
+
+@dataclass(frozen=True)
+class Dealing:
+    """All that tells where any row goes: the slices' counts and copies, the nodes, the cap, and the seed."""
+
+    counts: IntArray
+    copies: IntArray
+    n_nodes: int
+    seed: int
+    max_per_slice: int | None = None
+
+    def pairs(self, labels: IntArray, ranks: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Which nodes some rows are dealt to, from their slices and their ranks in them, before any cap.
+
+        Returns distinct pairs (place among these rows, node) in ascending order, and the first place that each pair was
+        dealt at.
+        """
+        seats = shuffle(np.arange(self.n_nodes), self.n_nodes, self.seed, stream=0)
+        totals = self.counts * self.copies
+        before, order = np.cumsum(totals) - totals, np.argsort(labels, kind="stable")
+        held, starts = np.unique(labels[order], return_index=True)
+        codes, dealt = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for j, rows in zip(held.tolist(), np.split(order, starts[1:]), strict=True):
+            c = int(self.copies[j])
+            slots = (ranks[rows].astype(np.int64)[:, None] * c + np.arange(c)).ravel()
+            places = shuffle(slots, int(totals[j]), self.seed, stream=j + 1)
+            codes.append(np.repeat(rows, c) * self.n_nodes + seats[(places + before[j]) % self.n_nodes])
+            dealt.append(places)
+        code, place = np.concatenate(codes), np.concatenate(dealt)
+        order = np.lexsort((place, code))
+        kept, first = np.unique(code[order], return_index=True)
+        return *np.divmod(kept, self.n_nodes), place[order][first]
+
+
+def ranks_of(labels: IntArray, counts: IntArray) -> IntArray:
+    """Every row's rank in its slice."""
+    order, ranks = np.argsort(labels, kind="stable"), np.empty(len(labels), dtype=np.int64)
+    ranks[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks
+
+
+def first_dealt(nodes: IntArray, labels: IntArray, places: IntArray, cap: int) -> BoolArray:
+    """Which of some pairs a node keeps that takes no more than so many rows of a slice: those dealt first."""
+    order = np.lexsort((places, labels, nodes))
+    group = np.flatnonzero(np.diff(nodes[order], prepend=-1) | np.diff(labels[order], prepend=-1))
+    size = np.diff(group, append=len(order))
+    kept = np.empty(len(order), dtype=bool)
+    kept[order] = np.arange(len(order)) - np.repeat(group, size) < cap
+    return kept
 
 
 def inclusion_probability(

@@ -6,17 +6,23 @@ whatever order, with whatever repeats, and a row repeated w times counts as one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .engine import Job
+from .passes import map_rows
 from .slices import CROWDED, FloatArray, IntArray, check_slice_rule, slice_edges, slice_labels
+from .tables import RowData, is_held
 
 N_FOLDS = 5
 
 _GOLDEN, _MIX, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
+_SECOND_KEY = 2**63  # seeds are smaller
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Pool:
     rows: IntArray
     weights: FloatArray
     labels: IntArray
-    folds: IntArray
+    folds: npt.NDArray[np.int8]
     member: IntArray
     _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -46,7 +52,8 @@ class Pool:
         """The first rows in the canonical order: a random sample that depends on the rows alone."""
         if len(self) <= most:
             return self
-        return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], self.member)
+        none = np.empty(0, dtype=np.int64)  # which of them a row is makes no sense of some
+        return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], none)
 
     def sliced(self, on: FloatArray, rule: object) -> Pool:
         """The same rows and folds with slices of something else, (N, p)."""
@@ -58,7 +65,8 @@ class Pool:
             inside = np.flatnonzero(self.folds != fold)
             turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
             merged = turns.T.ravel()  # outputs take turns; a row is drawn once
-            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])]
+            several = len(turns) > 1
+            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])] if several else merged
         return self._turns[fold]
 
     def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
@@ -84,37 +92,45 @@ class Pool:
         return shares * (self.weights.sum() / shares.sum())
 
 
-def make_pool(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> Pool:
+def make_pool(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job | None = None) -> Pool:
     """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""
-    rows, totals, member = distinct_rows(np.column_stack([X, Y]), weights, seed)
+    rows, totals, member = distinct_rows([X, Y], weights, seed, job)
     labels = _labels(Y[rows], totals, rule)
-    folds = np.empty(len(rows), dtype=np.int64)
+    folds = np.empty(len(rows), dtype=np.int8)
     folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(rows)) % N_FOLDS
     return Pool(rows, totals, labels, folds, member)
 
 
-def distinct_rows(table: FloatArray, weights: FloatArray, seed: int) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return the distinct rows in the order of a keyed hash of their values.
+def distinct_rows(
+    tables: Sequence[RowData], weights: FloatArray, seed: int, job: Job | None = None
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the distinct rows of tables side by side in the order of a keyed hash of their values.
 
-    They come as their first places, their weights in all, and for every row which of them it is.
+    Rows are the same where two hashes of 64 bits are; the second is computed only where the first leaves a doubt. They
+    come as their first places, their weights in all, and for every row which of them it is.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows, weights, member = distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.ones(3), seed=0)
+    >>> rows, weights, member = distinct_rows([np.array([[1.0], [2.0], [1.0]])], np.ones(3), seed=0)
     >>> sorted(zip(rows.tolist(), weights.tolist()))
     [(0, 2.0), (1, 1.0)]
-    >>> rows[member]
-    array([0, 1, 0])
+    >>> rows[member].tolist()
+    [0, 1, 0]
     """
-    table = table + 0.0  # -0.0 and 0.0 are one number
-    order = np.argsort(_hashes(table, seed), kind="stable")
-    table = table[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (table[1:] != table[:-1]).any(axis=1)
-    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=np.int64)
-    member[order] = np.cumsum(new) - 1
-    return order[starts], np.add.reduceat(weights[order], starts), member
+    job = job or Job()
+    job = job.here if all(is_held(table) for table in tables) else job
+    first = _row_hashes(tables, seed, job)
+    order = np.argsort(first, kind="stable")
+    new = _changes(first[order])
+    if not new.all():
+        second = _row_hashes(tables, seed + _SECOND_KEY, job)
+        order = np.lexsort((second, first))
+        new = _changes(first[order]) | _changes(second[order])
+    small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
+    member[order] = np.cumsum(new, dtype=small) - small(1)
+    return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
 
 
 def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
@@ -128,7 +144,8 @@ def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
 def _labels(Y: FloatArray, weights: FloatArray, rule: object) -> IntArray:
     """The slice of every row, for every output, (n, p)."""
     edges = [slice_edges(y, choose_rule(y, rule, weights), weights) for y in Y.T]
-    return np.column_stack([slice_labels(y, e) for y, e in zip(Y.T, edges, strict=True)])
+    labels = [slice_labels(y, e).astype(np.int32) for y, e in zip(Y.T, edges, strict=True)]
+    return np.column_stack(labels)
 
 
 def _round_robin(labels: IntArray) -> IntArray:
@@ -138,6 +155,20 @@ def _round_robin(labels: IntArray) -> IntArray:
     rank = np.empty(len(labels), dtype=np.int64)
     rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.argsort(rank, kind="stable")
+
+
+def _row_hashes(tables: Sequence[RowData], seed: int, job: Job) -> npt.NDArray[np.uint64]:
+    """One hash a row of all columns of all tables."""
+
+    def block(*parts: FloatArray) -> npt.NDArray[np.uint64]:
+        return _hashes(np.column_stack(parts) + 0.0, seed)  # -0.0 and 0.0 are one number
+
+    return np.concatenate(list(map_rows(block, tables, job, "distinct rows")))
+
+
+def _changes(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which values differ from the one before; the first does."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
 
 
 def _hashes(table: FloatArray, seed: int) -> npt.NDArray[np.uint64]:

@@ -55,11 +55,9 @@ def check_real(
     return number
 
 
-def check_choice(name: str, value: Any, options: Sequence[str], *, later: Sequence[str] = ()) -> str:
-    """Return value if it is one of the options, or raise; names in ``later`` are refused as not available."""
+def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """Return value if it is one of the options, or raise."""
     listed = ", ".join(repr(o) for o in options)
-    if isinstance(value, str) and value in later:
-        raise ValueError(f"{name}={value!r} is not available in this version; use one of {listed}.")
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
     return value
@@ -142,7 +140,7 @@ def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], n
             f"got values from {values.min():g} to {values.max():g}."
         )
     kept = np.flatnonzero(values)
-    return values[kept], kept
+    return values if len(kept) == n_rows else values[kept], kept
 
 
 def check_flag(name: str, value: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from .centers import Pool, make_pool
 from .checks import format_bytes
@@ -17,12 +16,13 @@ from .features import MOST_ROWS as LEARNING_ROWS
 from .features import Round, can_learn, learn_scales
 from .judging import Candidate, FoldedRows, Judge, Verdict, fold_rows
 from .kernels import BANDWIDTH_FREE
-from .lowrank import BLOCK_ROWS
+from .passes import BLOCK_ROWS, tree_depth
 from .penalties import MEDIAN_ROWS, median_bandwidth, penalty_rule
 from .pilot import FEWEST_ROWS, cross_fitted, within
 from .planning import machine_memory
 from .selection import FEWEST_CENTERS, Space, center_levels, climb, given_levels, search
 from .slices import FloatArray
+from .tables import RowData, held_numbers, prefetch
 
 LEARNING_MARGIN = 2.0  # standard errors by which learned scales must beat standard ones: they have seen the rows
 USUAL_STEPS, USUAL_PENALTY, STEPS_GROWTH = 60.0, 1e-6, 0.12  # of conjugate gradients; smaller penalties take more
@@ -69,10 +69,10 @@ class Rows:
     errors count (None: all alike); the seed.
     """
 
-    X: FloatArray
+    X: RowData
     Y: FloatArray
     weights: FloatArray
-    observed_X: FloatArray
+    observed_X: RowData
     observed_Y: FloatArray
     scores: FloatArray | None
     seed: int
@@ -113,7 +113,7 @@ class Searching:
 
 def make_pools(rows: Rows, wish: Wish, job: Job) -> dict[str, Pool]:
     """What is sliced -> pool; a pilot estimate is made where it is asked for."""
-    pool = make_pool(rows.observed_X, rows.observed_Y, rows.weights, wish.slices, rows.seed)
+    pool = make_pool(rows.observed_X, rows.observed_Y, rows.weights, wish.slices, rows.seed, job)
     if wish.slice_on == "response" or wish.adapt == 0:
         return {"response": pool}
     estimates = within(wish.slices, cross_fitted(rows.X, rows.observed_Y, pool, rows.seed, job))
@@ -126,6 +126,7 @@ def choose(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int, job: Job) 
     pool = next(iter(pools.values()))
     if not wish.chooses or len(pool) < FEWEST_ROWS or not np.ptp(rows.Y, axis=0).any():
         return _without_choice(rows, pools, wish, most)
+    prefetch(rows.X, pool.rows[:SEARCH_ROWS])
     folded = fold_rows(rows.X, rows.Y, rows.scores, pools, SEARCH_ROWS)
     given = None if wish.penalty == "auto" else {name: _penalty(wish, rows, name) for name in wish.kernels}
     judge = Judge(folded, wish.degree, given, wish.fit_intercept, job)
@@ -158,7 +159,7 @@ def _as_learned(
     if not isinstance(wish.bandwidth, str) and found.candidate.bandwidth is not None:
         multipliers = multipliers * (wish.bandwidth / found.candidate.bandwidth)  # what was tried is what is used
     judge = standard.judge.on(replace(standard.judge.rows, X=X * multipliers))
-    space = _space(replace(rows, X=rows.X * multipliers), pools, wish, len(X), most)
+    space = _space(rows, pools, wish, len(X), most, multipliers)
     candidate = replace(standard.verdict.candidate, bandwidth=space.bandwidths[found.candidate.kernel])
     return Searching(judge, climb(space, judge, judge(candidate)), multipliers), space
 
@@ -175,9 +176,16 @@ def _chosen(wish: Wish, standard: Searching, learned: Searching | None, judges: 
     return Chosen(candidate, verdict.penalty, True, verdict, searched, best.multipliers)
 
 
-def _space(rows: Rows, pools: dict[str, Pool], wish: Wish, n_searched: int, most: int) -> Space:
+def _space(
+    rows: Rows,
+    pools: dict[str, Pool],
+    wish: Wish,
+    n_searched: int,
+    most: int,
+    multipliers: FloatArray | float = 1.0,
+) -> Space:
     levels = center_levels(n_searched, most) if wish.n_centers is None else given_levels(n_searched, wish.n_centers)
-    bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name) for name in wish.kernels}
+    bandwidths = {name: _bandwidth(wish, rows, next(iter(pools.values())), name, multipliers) for name in wish.kernels}
     return Space(
         levels, wish.adapt, wish.kernels, bandwidths, wish.chooses_bandwidth, tuple(pools), rows.scores is None
     )
@@ -191,12 +199,12 @@ def _without_choice(rows: Rows, pools: dict[str, Pool], wish: Wish, most: int) -
     return Chosen(candidate, _penalty(wish, rows, name), wish.chooses)
 
 
-def _bandwidth(wish: Wish, rows: Rows, pool: Pool, kernel: str) -> float | None:
+def _bandwidth(wish: Wish, rows: Rows, pool: Pool, kernel: str, multipliers: FloatArray | float = 1.0) -> float | None:
     if kernel in BANDWIDTH_FREE:
         return None
     if not isinstance(wish.bandwidth, str):
         return wish.bandwidth
-    return median_bandwidth(rows.X[pool.rows[:MEDIAN_ROWS]], kernel, rows.seed)
+    return median_bandwidth(rows.X[pool.rows[:MEDIAN_ROWS]] * multipliers, kernel, rows.seed)
 
 
 def _penalty(wish: Wish, rows: Rows, kernel: str) -> float:
@@ -225,17 +233,17 @@ def allowed_bytes(limit: float | None) -> float:
 def fit_bytes(solver: str, n_centers: int, rows: Rows, workers: int) -> float:
     """What a fit with so many centres holds at once, on so many threads."""
     if solver == "direct":
-        held = (7 + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
+        held = (7 + tree_depth(len(rows.X)) + AHEAD * workers) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
     else:
         held = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD * rows.Y.shape[1]) * n_centers
-    return 8.0 * (held + 3 * rows.X.size + 8 * len(rows.X))
+    return 8.0 * (held + 3 * held_numbers(rows.X) + 8 * len(rows.X))
 
 
 def n_bytes(n_centers: int, rows: Rows, wish: Wish, workers: int) -> float:
     """What choosing and fitting with so many centres holds at once, by the solver that holds less if any will do."""
     judged = 1.25 * max(given_levels(min(len(rows.X), SEARCH_ROWS), n_centers)) if wish.chooses else 0.0
     squares = (9 + AHEAD * workers) * judged**2 + workers * 2 * BLOCK_ROWS * judged
-    choosing = 8.0 * (squares + 3 * rows.X.size + 8 * len(rows.X))
+    choosing = 8.0 * (squares + 3 * held_numbers(rows.X) + 8 * len(rows.X))
     solvers = ("direct", "cg") if wish.solver == "auto" else (wish.solver,)
     return max(choosing, min(fit_bytes(solver, n_centers, rows, workers) for solver in solvers))
 
@@ -262,10 +270,23 @@ def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None) -
 
 def affordable(job: Job, rows: Rows, wish: Wish, limit: float | None, most: int) -> Job:
     """The same job on as many threads as the memory holds for the centres given, or for the most that are tried."""
-    workers, allowed = effective_n_jobs(job.n_jobs), allowed_bytes(limit)
+    workers, allowed = job.n_threads, allowed_bytes(limit)
     m = wish.n_centers or max(center_levels(min(len(rows.X), SEARCH_ROWS), most))
+    _check_workers(m, wish, job)
     direct = wish.solver != "cg" and fit_bytes("direct", m, rows, 1) <= allowed
     planned = replace(wish, solver="direct" if direct else "cg")
     while workers > 1 and n_bytes(m, rows, planned, workers) > allowed:
         workers -= 1
-    return job if workers == effective_n_jobs(job.n_jobs) else replace(job, n_jobs=workers)
+    return job if workers == job.n_threads else replace(job, n_jobs=workers)
+
+
+def _check_workers(n_centers: int, wish: Wish, job: Job) -> None:
+    """Refuse workers that one block's values, the centres' factor and a few sums do not fit in."""
+    squares = 0.0 if wish.solver == "cg" else 6.0 * n_centers**2
+    needed = 8.0 * (squares + 2 * BLOCK_ROWS * n_centers)
+    if job.engine is not None and needed > job.engine.task_bytes:
+        raise MemoryError(
+            f"{n_centers:,} centres need {format_bytes(needed)} on a worker, and the smallest worker has "
+            f"{format_bytes(job.engine.task_bytes)} a thread. Start workers with more memory or fewer threads, lower "
+            "n_centers, or use solver='cg'."
+        )

@@ -7,7 +7,7 @@ for each of its levels. Values are first coded: a number, 0 or 1, or the place o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,45 @@ class Column:
     def features(self) -> list[str]:
         """The names of the numbers that it becomes."""
         return [f"{self.name}={level}" for level in self.levels] if self.kind == "category" else [self.name]
+
+
+def as_frame(X: Any) -> Any:
+    """Return a pandas data frame whose columns have different names that are text, or raise."""
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
+    if not (hasattr(X, "columns") and hasattr(X, "iloc")):
+        raise TypeError(f"A data frame is needed, whose columns have names; got {type(X).__name__}.")
+    odd = [name for name in X.columns if not isinstance(name, str)]
+    if odd:
+        raise TypeError(f"Column names must be text; got {odd[0]!r}. Rename the columns.")
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"Two columns are called {twice!r}. Rename one of them.")
+    if not X.shape[0] or not X.shape[1]:
+        raise ValueError(f"The table has {X.shape[0]} rows and {X.shape[1]} columns: at least one of each is needed.")
+    return X
+
+
+def check_columns(names: Iterable[str], columns: Any) -> None:
+    """Refuse names that are not among the columns."""
+    missing = [name for name in names if name not in columns]
+    if missing:
+        there = ", ".join(map(repr, list(columns)[:20])) + (", ..." if len(columns) > 20 else "")
+        raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.")
+
+
+def count_missing(X: Any) -> tuple[dict[str, int], int]:
+    """Return how many values every column lacks, for columns that lack any, and how many rows lack one."""
+    lacking = X.isna()
+    counts = lacking.sum()
+    return {name: int(count) for name, count in counts[counts > 0].items()}, int(lacking.any(axis=1).sum())
+
+
+def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impute'.") -> None:
+    """Raise where values are missing, with a count."""
+    counts, n_rows = count_missing(X)
+    if counts:
+        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
+        raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({listed}). {remedy}")
 
 
 def learn_column(

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .engine import Job, run
+from .engine import Job
 from .lapack import cholesky, cholesky_solve, lower_solve, lower_square
-from .lowrank import BLOCK_ROWS, Basis
+from .lowrank import Basis
+from .passes import sum_rows
 from .slices import FloatArray
+from .tables import RowData
 
 PRECISION = 1e-9  # share of the first error, in the preconditioner's norm, at which steps end
 LEAST_PRECISION = 1e-6  # of a solution that passes without a warning
@@ -36,7 +38,7 @@ class Normal:
     """F'wF + ridge as an operator on (q, r) arrays, never formed, with its preconditioner's factor."""
 
     basis: Basis
-    X: FloatArray
+    X: RowData
     weights: FloatArray
     ridge: float
     factor: FloatArray
@@ -46,16 +48,11 @@ class Normal:
         """F'w(targets - F beta), (q, r), for targets (N, q); None for targets of 0."""
         product = self.basis.kernel.product(self.basis.centers, self.basis.dual(beta), 0.0)
 
-        def block(start: int) -> FloatArray:
-            rows = slice(start, start + BLOCK_ROWS)
-            n = len(self.weights[rows])
-            wanted = np.zeros((n, len(beta))) if targets is None else targets[rows]
-            return product.pull(self.X[rows], self.weights[rows], wanted)
+        def block(X: FloatArray, weights: FloatArray, *wanted: FloatArray) -> FloatArray:
+            return product.pull(X, weights, *(wanted or [np.zeros((len(X), len(beta)))]))
 
-        total = np.zeros(beta.shape)
-        for part in run(block, range(0, len(self.X), BLOCK_ROWS), self.job, label):
-            total += part
-        return lower_solve(self.basis.factor, total)
+        tables = [self.X, self.weights] if targets is None else [self.X, self.weights, targets]
+        return lower_solve(self.basis.factor, sum_rows(block, tables, self.job, label)[0])
 
     def __call__(self, beta: FloatArray, label: str) -> FloatArray:
         """(F'wF + ridge) beta."""

@@ -67,7 +67,7 @@ def draw(path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from .plots import plot_node_estimates, plot_response
+    from .plots import NodesDisplay, SlicesDisplay
 
     X, y, grid, truth = make_peaks(2000, 1, random_state=SEED, return_test=True)
     grid, truth = grid[::20], truth[::20]
@@ -84,8 +84,8 @@ def draw(path: Path) -> None:
             keep_nodes=True,
             random_state=SEED,
         ).fit(X, y)
-        plot_node_estimates(model, X, y, (grid, truth), ax, title=name)
-    plot_response(y, model.slices_.edges, axes[0])
+        NodesDisplay.from_estimator(model, grid, truth=truth, rows=(X, y), title=name, ax=ax)
+    SlicesDisplay.from_estimator(model, horizontal=True, ax=axes[0])
     figure.savefig(path, dpi=150)
     plt.close(figure)
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .checks import check_choice, check_integer, warn_user
-from .columns import SHOWN, UNSEEN, codes_of, features_of, learn_column, unseen_texts
+from .columns import (
+    SHOWN,
+    UNSEEN,
+    as_frame,
+    check_columns,
+    codes_of,
+    features_of,
+    learn_column,
+    refuse_missing,
+    unseen_texts,
+)
 
 MISSING = ("refuse", "impute")
 
@@ -54,7 +66,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [ 1.,  1.,  0.,  0.]])
     """
 
-    def __init__(self, categorical=(), ordinal=(), missing="refuse", max_categories=30):
+    def __init__(
+        self, categorical: Any = (), ordinal: Any = (), missing: str = "refuse", max_categories: int = 30
+    ) -> None:
         self.categorical = categorical
         self.ordinal = ordinal
         self.missing = missing
@@ -103,45 +117,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         both = sorted(set(self.categorical) & set(self.ordinal))
         if both:
             raise ValueError(f"Column {both[0]!r} cannot be categorical and ordinal at once. Name it in one of them.")
-
-
-def as_frame(X):
-    """Return a pandas data frame whose columns have different names that are text, or raise."""
-    X = X.to_pandas() if hasattr(X, "to_pandas") else X
-    if not (hasattr(X, "columns") and hasattr(X, "iloc")):
-        raise TypeError(f"A data frame is needed, whose columns have names; got {type(X).__name__}.")
-    odd = [name for name in X.columns if not isinstance(name, str)]
-    if odd:
-        raise TypeError(f"Column names must be text; got {odd[0]!r}. Rename the columns.")
-    if not X.columns.is_unique:
-        twice = X.columns[X.columns.duplicated()][0]
-        raise ValueError(f"Two columns are called {twice!r}. Rename one of them.")
-    if not X.shape[0] or not X.shape[1]:
-        raise ValueError(f"The table has {X.shape[0]} rows and {X.shape[1]} columns: at least one of each is needed.")
-    return X
-
-
-def check_columns(names, columns):
-    """Refuse names that are not among the columns."""
-    missing = [name for name in names if name not in columns]
-    if missing:
-        there = ", ".join(map(repr, list(columns)[:20])) + (", ..." if len(columns) > 20 else "")
-        raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.")
-
-
-def count_missing(X):
-    """Return how many values every column lacks, for columns that lack any, and how many rows lack one."""
-    lacking = X.isna()
-    counts = lacking.sum()
-    return {name: int(count) for name, count in counts[counts > 0].items()}, int(lacking.any(axis=1).sum())
-
-
-def refuse_missing(X, remedy="Drop these rows, or take missing='impute'."):
-    """Raise where values are missing, with a count."""
-    counts, n_rows = count_missing(X)
-    if counts:
-        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-        raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({listed}). {remedy}")
 
 
 def _warn_unseen(column, texts):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from functools import cached_property
 
+import numpy as np
+from sklearn.base import clone
+
+from .calibrating import fit_quietly
 from .checks import check_choice, check_flag, check_real
 from .kernels import check_kernel_name
+from .notebook import partition_summary
 from .pilot import pilot_of
 from .pipeline import (
     Expansion,
@@ -13,6 +19,7 @@ from .pipeline import (
     collapse,
     evaluate,
     fit_nodes,
+    load_rows,
     node_estimates,
     node_fits,
     partition_rows,
@@ -22,7 +29,9 @@ from .pipeline import (
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
 from .shell import KernelEstimator
+from .sources import fit_source, is_collection, predicted
 from .splits import draw_seed
+from .tables import is_held
 from .tuning import Request, row_scores, tune
 from .variance import conditional_std
 
@@ -104,6 +113,8 @@ class DacKernelRidge(KernelEstimator):
     n_features_in_ : int
     nodes_ : list of NodeFit
         The local estimates, with ``keep_nodes=True``.
+    calibration_ : tuple of one Calibration
+        The errors that intervals are made of, once there are any.
 
     Examples
     --------
@@ -169,22 +180,26 @@ class DacKernelRidge(KernelEstimator):
         -------
         self
         """
+        if is_collection(X):
+            return fit_source(self, X, y)
         self._check_parameters()
+        job = self._job
         checked, X, y = self._check_data(X, y)
-        seed = draw_seed(self.random_state)
+        seed = job.value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         request = self._request
         scores = row_scores(self.scoring, y)
-        sliced = self._sliced(X, y, seed)
+        sliced = self._sliced(X, y, seed, job)
         shared = self.local_solver == "nystroem"
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, self._job, shared)
-        centers = shared_centers(X, sliced, partition, self.slices, seed) if shared else None
+        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._limit, job, shared, is_held(X))
+        centers = shared_centers(X, sliced, partition, self.slices, seed, job) if shared else None
         data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed, centers)
-        kernel, penalties, tuning = tune(request, data, self._job)
+        kernel, penalties, tuning = job.value("tuning", lambda: tune(request, data, job.unkept))
         problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32, centers)
-        coef = fit_nodes(problem, self._job)
+        coef = fit_nodes(problem, job, self._limit)
 
+        self._seed = seed
         return self._remember(checked, problem, tuning, intercept, coef)
 
     def predict(self, X, return_std=False):
@@ -202,11 +217,14 @@ class DacKernelRidge(KernelEstimator):
         prediction : (n,) array
         std : (n,) array, with ``return_std=True``
         """
+        if is_collection(X):
+            return predicted(self, X)
         X = self._check_new(X)
         prediction = evaluate(self._expansion, X, self._job) + self.intercept_
         if not return_std:
             return prediction
-        return prediction, conditional_std(self._problem, X, self._centred, self._job)
+        problem = replace(self._problem, X=self._all_rows())
+        return prediction, conditional_std(problem, X, self._centred, self._job.here)
 
     def node_spread(self, X):
         """Return the standard deviation between the nodes' estimates at X.
@@ -228,11 +246,12 @@ class DacKernelRidge(KernelEstimator):
     def _request(self):
         return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
-    def _sliced(self, X, y, seed):
+    def _sliced(self, X, y, seed, job):
         """What is cut into slices."""
         if self.slice_on == "response":
             return y
-        return pilot_of(X, y[:, None], np.ones(len(y)), self.slices, seed, self._job)[:, 0]
+        ones = np.ones(len(y))
+        return job.value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed, job.unkept))[:, 0]
 
     def _check_parameters(self):
         self._settings.check()
@@ -249,7 +268,8 @@ class DacKernelRidge(KernelEstimator):
 
     def _remember(self, checked, problem, tuning, intercept, coef):
         self._take_over(checked)
-        partition = problem.partition
+        partition = replace(problem.partition, dealing=None)
+        problem = replace(problem, partition=partition)
         self.slices_, self.allocation_ = partition.slices, partition.allocation
         self.n_nodes_ = len(partition.allocation)
         self.n_oversampled_ = partition.slices.n_oversampled
@@ -258,17 +278,58 @@ class DacKernelRidge(KernelEstimator):
         if self._request.is_local:
             self.penalty_ = problem.penalties
         self.dual_coef_, self.intercept_ = collapse(problem, coef), intercept
-        self.X_fit_ = problem.X if problem.centers is None else problem.X[problem.centers]
+        self._problem, self._centred = problem, self.fit_intercept
+        self._remember_response((problem.y + intercept)[:, None], np.ones(len(problem.y)))
         if problem.centers is not None:
             self.center_rows_ = problem.centers
-        self._problem, self._centred = problem, self.fit_intercept
-        self._expansion = Expansion(self.X_fit_, self.dual_coef_, problem.kernel, float(problem.y.std()))
+        if problem.centers is not None or is_held(problem.X):
+            self.X_fit_ = problem.X if problem.centers is None else problem.X[problem.centers]
+            self._expansion = self._expansion_on(self.X_fit_)
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
+
+    def _summary(self):
+        return partition_summary(self)
+
+    def _training_rows(self):
+        problem = self._problem
+        return self._all_rows(), (problem.y + self.intercept_)[:, None], np.ones(len(problem.y))
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Nodes stay as large as they are: fewer rows are dealt to fewer nodes."""
+        n_nodes = max(1, round(self.n_nodes_ * len(X) / len(self._problem.y)))
+        settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
+        if self.bandwidth_ is not None:  # kernels without a bandwidth take none
+            settings["bandwidth"] = self.bandwidth_
+        return fit_quietly(clone(self).set_params(n_nodes=n_nodes, **settings), X, Y[:, 0]).predict(X_new)
+
+    @cached_property
+    def X_fit_(self):
+        """The training rows in the order given; those of a source are read when they are first asked for."""
+        return load_rows(self._problem.X, self._limit)
+
+    @cached_property
+    def _expansion(self):
+        return self._expansion_on(self.X_fit_)
+
+    def _expansion_on(self, rows):
+        return Expansion(rows, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
+
+    def _all_rows(self):
+        """The training rows, read once where the average is expanded over them."""
+        shared = self._problem.centers is not None
+        return load_rows(self._problem.X, self._limit) if shared else self.X_fit_
+
+    def __getstate__(self):
+        """A model is pickled with its rows, not with where they were read from."""
+        if "_problem" in vars(self):
+            self._expansion = self._expansion_on(self.X_fit_)
+            self._problem = replace(self._problem, X=self._all_rows())
+        return super().__getstate__()
 
     def _node_estimates(self, X):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X, self._job)
+        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X, self._job.here)

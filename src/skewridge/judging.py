@@ -20,6 +20,7 @@ from .kernels import Kernel, make_kernel
 from .lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
 from .scaling import variances
 from .slices import FloatArray, IntArray
+from .tables import RowData
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
 LEAST_GAIN = 1e-6  # share of the risk below which two candidates are alike
@@ -145,7 +146,7 @@ def judging_work(n_rows: int, rank: float) -> float:
     return pass_work(n_rows, rank) + N_FOLDS * 10.0 * rank**3
 
 
-def fold_rows(X: FloatArray, Y: FloatArray, scores: FloatArray | None, pools: dict[str, Pool], most: int) -> FoldedRows:
+def fold_rows(X: RowData, Y: FloatArray, scores: FloatArray | None, pools: dict[str, Pool], most: int) -> FoldedRows:
     """Return the rows of the pools (at most ``most`` of them) fold after fold; all pools hold the same rows."""
     pools = {name: pool.first(most) for name, pool in pools.items()}
     pool = next(iter(pools.values()))
@@ -215,14 +216,16 @@ class Judge:
 
         They come from the rows outside the fold, on centres drawn outside it.
         """
-        total = sum(sums[1:], sums[0])
+        total, fit_intercept = sum(sums[1:], sums[0]), self.fit_intercept
 
-        def fit(fold: int) -> tuple[FloatArray, FloatArray]:
-            T, train = subspace(basis, self.rows.X[drawn[fold]]), total - sums[fold]
-            own, intercepts = projected(train, T), train.means * self.fit_intercept
+        def fit(fold: tuple[FloatArray, Sums]) -> tuple[FloatArray, FloatArray]:
+            centers, train = fold
+            T = subspace(basis, centers)
+            own, intercepts = projected(train, T), train.means * fit_intercept
             return ridge_path(own.gram, own.moments(intercepts), penalties * train.n_rows) @ T, intercepts
 
-        return run(fit, range(N_FOLDS), self.job, "folds")
+        folds = ((self.rows.X[drawn[fold]], total - sums[fold]) for fold in range(N_FOLDS))
+        return run(fit, folds, self.job.sized(10.0 * N_FOLDS * len(basis.kept) ** 3), "folds", N_FOLDS)
 
     def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
         """Every fold's centres, the basis of all of them, and the folds' sums."""

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .allocation import Allocation
-from .kernels import SINGLE_ERROR, Kernel, centred, rounding, squared_norms, suits_blas
+from .engine import Job
+from .frames import Frame, make_frame
+from .kernels import Kernel, squared_norms
 from .lapack import NOT_FINITE, NotPositiveDefinite, cholesky, in_precision, routine_address
 from .slices import FloatArray, IntArray
 
@@ -33,6 +35,10 @@ class Workspace(threading.local):
 
     def __init__(self) -> None:
         self._buffer = np.empty(0)
+
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        """A process that it is sent to begins with an empty one."""
+        return Workspace, ()
 
     def square(self, n: int, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
@@ -96,6 +102,7 @@ class Nodes:
     penalties : (k,) array
     allocation : Allocation, the nodes' rows
     coef : (N~,) array, filled as nodes are solved: node i's coefficients from allocation.starts[i] on
+    names : (k,) array, what the nodes are called where they are some of many; None: by their places
     """
 
     kernel: Kernel
@@ -106,6 +113,7 @@ class Nodes:
     penalties: FloatArray
     allocation: Allocation
     coef: FloatArray
+    names: IntArray | None = None
 
     def solve(self, nodes: IntArray, workspace: Workspace) -> None:
         """Solve (K + n penalty I) beta = y, or its weighted version, in some nodes: one call without the GIL."""
@@ -119,7 +127,8 @@ class Nodes:
             *(self.allocation.rows, self.allocation.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
         )
         if failed >= 0:
-            raise unsolvable(failed, int(sizes[failed]), float(self.penalties[failed]), minor)
+            name = failed if self.names is None else int(self.names[failed])
+            raise unsolvable(name, int(sizes[failed]), float(self.penalties[failed]), minor)
 
     def batches(self) -> list[IntArray]:
         """The nodes, largest first, in batches of some work each: small ones cost no visible overhead."""
@@ -136,20 +145,16 @@ def make_nodes(
     weights: FloatArray | None,
     penalties: FloatArray,
     allocation: Allocation,
-    single: bool = False,
+    frame: Frame | None = None,
+    names: IntArray | None = None,
 ) -> Nodes:
-    """Prepare the nodes; in single precision where that is asked for and errs by at most 1e-4 of the response.
-
-    A solution errs by about what kernel values lose, over the penalty.
-    """
-    points, _ = centred(kernel, kernel.prepare(X))
-    if single and rounding(kernel, points, center := points.mean(axis=0)) <= SINGLE_ERROR * penalties.min():
-        points -= center
-        points = points.astype(np.float32)
-    norms = squared_norms(points) if suits_blas(kernel, points) else np.empty(0, dtype=points.dtype)
+    """Prepare the nodes; rows are seen in a frame that is made of these rows where none is given."""
+    frame = make_frame(kernel, X, False, 0.0, Job()) if frame is None else frame
+    points = frame.points(kernel, X)
+    norms = squared_norms(points) if frame.blas else np.empty(0, dtype=points.dtype)
     weights = np.empty(0) if weights is None else weights
     coef = np.empty(len(allocation.rows), dtype=points.dtype)
-    return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, allocation, coef)
+    return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, allocation, coef, names)
 
 
 def solve_node(

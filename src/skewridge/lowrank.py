@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .engine import Job, run
+from .engine import Job
 from .kernels import Kernel, Product
 from .lapack import (
     NotPositiveDefinite,
@@ -26,10 +26,11 @@ from .lapack import (
     pivoted_cholesky,
     tridiagonalise,
 )
+from .passes import map_rows, sum_rows
 from .paths import shifted_factors
 from .slices import FloatArray, IntArray
+from .tables import RowData, is_held
 
-BLOCK_ROWS = 2048  # rows summed at a time; never a function of n_jobs or memory_limit
 LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
 TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
@@ -155,48 +156,69 @@ class Sums:
 
 def sum_features(
     basis: Basis,
-    X: FloatArray,
+    X: RowData,
     Y: FloatArray,
     weights: FloatArray,
     job: Job,
     label: str = "sums",
     penalty: float | None = None,
 ) -> Sums:
-    """Sum over blocks of rows, in the order of the rows; the same bits for any number of threads.
+    """Sum over all rows; the same bits for any chunks and any number of threads.
 
     Where a penalty is given that the sums are meant for, and it drowns what is lost, kernel values are summed as they
     are and the sums whitened: half the work.
     """
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
-    raw = _sum(basis.values if late else basis.features, X, Y, weights, job, label)
+    kernel, centers = basis.kernel, basis.centers
+    features_of = (lambda X: kernel.cross(X, centers)) if late else basis.features  # raw values need no factor
+    raw = _sums(features_of, X, Y, weights, None, job, label, len(basis.kept))[0]
     if not late:
         return raw
     cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
     return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
 
 
-def _sum(
+def sum_by_fold(
+    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
+) -> list[Sums]:
+    """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
+    return _sums(basis.features, X, Y, weights, ends, job, "choosing", len(basis.kept))
+
+
+def sum_blocks(
     features_of: Callable[[FloatArray], FloatArray],
-    X: FloatArray,
+    X: RowData,
     Y: FloatArray,
     weights: FloatArray,
     job: Job,
     label: str,
 ) -> Sums:
-    def block(start: int) -> Sums:
-        rows = slice(start, start + BLOCK_ROWS)
-        root = np.sqrt(weights[rows])[:, None]
-        features = features_of(X[rows])
+    """Sum what a function makes of the rows, block by block; it must return arrays of its own, which are changed."""
+    return _sums(features_of, X, Y, weights, None, job, label)[0]
+
+
+def _sums(
+    features_of: Callable[[FloatArray], FloatArray],
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    ends: Sequence[int] | None,
+    job: Job,
+    label: str,
+    width: int = 0,
+) -> list[Sums]:
+    """The same for every run of rows; ``width`` is how many features there are, where that is known."""
+    job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
+
+    def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
+        root = np.sqrt(weights)[:, None]
+        features = features_of(X)
         if np.any(root != 1.0):
             features *= root
-        targets = np.column_stack([Y[rows], np.ones(len(root))]) * root
+        targets = np.column_stack([Y, np.ones(len(root))]) * root
         return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
 
-    parts = run(block, range(0, len(X), BLOCK_ROWS), job, label)
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
+    return sum_rows(block, [X, Y, weights], job, label, ends)
 
 
 def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> FloatArray:
@@ -244,18 +266,7 @@ def projected(sums: Sums, T: FloatArray) -> Sums:
     return Sums(T @ sums.gram @ T.T, T @ sums.cross, sums.inner)
 
 
-def predict_blocks(product: Product, X: FloatArray, job: Job, label: str = "prediction") -> FloatArray:
+def predict_blocks(product: Product, X: RowData, job: Job, label: str = "prediction") -> FloatArray:
     """k(X, C) @ dual', (n, p), block by block."""
-    blocks = [X[start : start + BLOCK_ROWS] for start in range(0, len(X), BLOCK_ROWS)]
-    return np.concatenate(list(run(product, blocks, job, label)))
-
-
-def sum_by_fold(
-    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
-) -> list[Sums]:
-    """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
-    starts = [0, *ends[:-1]]
-    return [
-        sum_features(basis, X[start:end], Y[start:end], weights[start:end], job, "choosing")
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    job = job.sized(60.0 * len(X) * product.coef.size) if is_held(X) else job
+    return np.concatenate(list(map_rows(product, [X], job, label)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .shuffle import shuffle
-from .slices import FloatArray
+from .tables import RowData
 
 MEDIAN_ROWS = 1000  # pairs among so many rows settle the median distance to about 1%
 
@@ -32,16 +32,16 @@ def penalty_rule(kernel: str, n_rows: float, n_features: int) -> float:
     return float(n_rows ** (-2 * decay / (2 * decay + 1)))
 
 
-def median_bandwidth(X: FloatArray, kernel: str, seed: int) -> float:
+def median_bandwidth(X: RowData, kernel: str, seed: int) -> float:
     """Return the median distance between rows (L1 for laplacian), from a keyed sample of at most 1,000 rows.
 
     Where more than half of the pairs coincide it is the mean of the others; where all do, 1.
     """
     from scipy.spatial.distance import pdist
 
-    rows = np.flatnonzero(shuffle(np.arange(len(X)), len(X), seed, stream=0) < MEDIAN_ROWS)
-    unit = float(np.abs(X[rows]).max(initial=0.0)) or 1.0  # squares of tiny features must not vanish
-    distances = pdist(X[rows] / unit, "cityblock" if kernel == "laplacian" else "euclidean")
+    rows = X[np.flatnonzero(shuffle(np.arange(len(X)), len(X), seed, stream=0) < MEDIAN_ROWS)]
+    unit = float(np.abs(rows).max(initial=0.0)) or 1.0  # squares of tiny features must not vanish
+    distances = pdist(rows / unit, "cityblock" if kernel == "laplacian" else "euclidean")
     if distances.size == 0 or distances.max() == 0:
         return 1.0
     mean = float(distances.sum() / np.count_nonzero(distances))

@@ -7,11 +7,12 @@ import numpy as np
 from .centers import Pool, make_pool
 from .engine import Job
 from .judging import Judge, fold_rows
-from .lowrank import predict_blocks
+from .passes import map_rows
 from .penalties import median_bandwidth
 from .scaling import standard_scaling, unit_responses
 from .selection import Space, center_levels, search
-from .slices import FloatArray, check_slice_rule
+from .slices import FloatArray, IntArray, check_slice_rule
+from .tables import RowData, prefetch, through
 
 KERNEL = "matern32"
 MOST_CENTERS = 200
@@ -19,13 +20,13 @@ MOST_ROWS = 20_000  # that a pilot is fitted to
 FEWEST_ROWS = 10  # nothing is chosen by fewer rows
 
 
-def pilot_of(X: FloatArray, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job) -> FloatArray:
+def pilot_of(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job) -> FloatArray:
     """Return cross-fitted estimates of E[Y | x], (N, p): 5 folds, adaptive centres, features standardised.
 
     Slicing these instead of y does not favour rows for the noise in them. Folds depend on the rows and the seed alone.
     """
-    pool = make_pool(X, Y, weights, "auto", seed)
-    return within(rule, cross_fitted(standard_scaling(X, weights)(X), Y, pool, seed, job))
+    pool = make_pool(X, Y, weights, "auto", seed, job)
+    return within(rule, cross_fitted(through(standard_scaling(X, weights, job), X), Y, pool, seed, job))
 
 
 def within(rule: object, values: FloatArray) -> FloatArray:
@@ -34,11 +35,12 @@ def within(rule: object, values: FloatArray) -> FloatArray:
     return np.clip(values, checked[0], checked[-1]) if isinstance(checked, np.ndarray) else values
 
 
-def cross_fitted(X: FloatArray, Y: FloatArray, pool: Pool, seed: int, job: Job) -> FloatArray:
+def cross_fitted(X: RowData, Y: FloatArray, pool: Pool, seed: int, job: Job) -> FloatArray:
     """The estimates at features that are scaled already, with a pool's folds; Y itself where rows are too few."""
     if len(pool) < FEWEST_ROWS:
         return Y
     unit, means, units = unit_responses(Y, np.ones(len(Y)), centre=True)
+    prefetch(X, pool.rows[:MOST_ROWS])
     rows = fold_rows(X, unit, None, {"response": pool}, MOST_ROWS)
     judge = Judge(rows, 0, None, True, job)
     levels, bandwidth = center_levels(len(rows), MOST_CENTERS), median_bandwidth(rows.X, KERNEL, seed)
@@ -47,9 +49,15 @@ def cross_fitted(X: FloatArray, Y: FloatArray, pool: Pool, seed: int, job: Job) 
     kernel = judge.kernel(verdict.candidate)
     drawn, basis, sums = judge.summed(verdict.candidate, kernel)
     fits = judge.fold_fits(drawn, basis, sums, np.array([verdict.penalty]))
-    folds, out = pool.folds[pool.member], np.empty(Y.shape)
-    for fold, (beta, intercepts) in enumerate(list(fits)):
-        inside = np.flatnonzero(folds == fold)
-        product = kernel.product(basis.centers, basis.dual(beta[0]))
-        out[inside] = predict_blocks(product, X[inside], job, "pilot") + intercepts
-    return out * units + means
+    n_outputs = Y.shape[1]
+    models = [(kernel.product(basis.centers, basis.dual(beta[0])), intercepts) for beta, intercepts in fits]
+
+    def estimates(X: FloatArray, folds: IntArray) -> FloatArray:
+        out = np.empty((len(X), n_outputs))
+        for fold in np.unique(folds):
+            product, intercepts = models[fold]
+            out[folds == fold] = product(X[folds == fold]) + intercepts
+        return out
+
+    found = np.concatenate(list(map_rows(estimates, [X, pool.folds[pool.member]], job, "pilot")))
+    return found * units + means

@@ -10,28 +10,35 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from .allocation import Allocation, allocate, inclusion_probability
+from .allocation import Allocation, Dealing, allocate, inclusion_probability
+from .checks import format_bytes
 from .engine import Job, run
+from .frames import make_frame
 from .kernels import Kernel, Product
 from .lapack import NOT_FINITE, NotPositiveDefinite
-from .local import NodeFit, Nodes, Workspace, make_nodes, unsolvable
+from .local import NodeFit, Workspace, make_nodes, unsolvable
 from .lowrank import Basis, make_basis
-from .planning import PartitionSettings, n_shared_centers, plan_fit
+from .planning import PartitionSettings, machine_memory, n_shared_centers, plan_fit
+from .shares import Work, solve_shares
 from .sharing import SharedNode, draw_shared, spread_out
 from .slices import FloatArray, IntArray, Slices
+from .tables import RowData, Table
 
 BLOCK_ROWS = 1024  # rows evaluated at a time; never a function of n_jobs or memory_limit
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Slices of the response, the nodes' rows, and the rows' weights (None where the published method applies)."""
+    """Slices of the response, the nodes' rows, the rows' weights (None where the published method applies).
+
+    ``dealing`` tells machines that hold some of the rows where they go.
+    """
 
     slices: Slices
     allocation: Allocation
     weights: FloatArray | None
+    dealing: Dealing | None = None
 
     def node(self, i: int) -> tuple[IntArray, FloatArray | None]:
         """Return the rows of node i and their weights."""
@@ -71,7 +78,7 @@ class Problem:
     node's estimate is expanded; None: each over its own rows.
     """
 
-    X: FloatArray
+    X: RowData
     y: FloatArray
     partition: Partition
     kernel: Kernel
@@ -95,12 +102,6 @@ class Problem:
         rows, weights = self.partition.node(i)
         return SharedNode(basis, self.X[rows], self.y[rows], weights)
 
-    @property
-    def nodes(self) -> Nodes:
-        """The nodes, ready to be solved."""
-        allocation, weights = self.partition.allocation, self.partition.weights
-        return make_nodes(self.kernel, self.X, self.y, weights, self.penalties, allocation, self.single)
-
 
 def partition_rows(
     y: FloatArray,
@@ -110,14 +111,16 @@ def partition_rows(
     limit: float | None,
     job: Job,
     shared: bool = False,
+    held: bool = True,
 ) -> Partition:
     """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2).
 
-    ``shared``: the nodes' estimates are to be expanded over shared centres.
+    ``shared``: the nodes' estimates are to be expanded over shared centres; ``held``: whether the rows are in memory.
     """
-    slices, plan = plan_fit(y, settings, n_features, limit, effective_n_jobs(job.n_jobs), shared)
+    slices, plan = plan_fit(y, settings, n_features, limit, job.n_threads, shared, held)
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
-    return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings))
+    dealing = Dealing(slices.counts, slices.copies, plan.n_nodes, seed, settings.max_per_slice)
+    return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings), dealing)
 
 
 def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> FloatArray | None:
@@ -130,18 +133,27 @@ def focus_weights(slices: Slices, n_nodes: int, settings: PartitionSettings) -> 
     return weights[slices.labels]
 
 
-def shared_centers(X: FloatArray, sliced: FloatArray, partition: Partition, rule: object, seed: int) -> IntArray:
+def shared_centers(X: RowData, sliced: FloatArray, partition: Partition, rule: object, seed: int, job: Job) -> IntArray:
     """Draw the rows that all nodes' estimates are to be expanded over."""
     allocation = partition.allocation
     m = n_shared_centers(len(X), len(allocation.rows) / len(allocation))
-    return draw_shared(X, sliced, rule, m, seed)
+    return draw_shared(X, sliced, rule, m, seed, job)
 
 
-def fit_nodes(problem: Problem, job: Job) -> FloatArray:
-    """Solve every node on its own rows, largest first; the coefficients of all :attr:`Problem.terms`."""
+def fit_nodes(problem: Problem, job: Job, limit: float | None = None) -> FloatArray:
+    """Solve every node on its own rows, largest first; the coefficients of all :attr:`Problem.terms`.
+
+    Rows of a table, or for another engine, are gathered for some nodes at a time.
+    """
     if problem.centers is not None:
         return _fit_shared(problem, problem.centers, job)
-    nodes, workspace = problem.nodes, Workspace()
+    frame = make_frame(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
+    own = problem.y, problem.partition.weights, problem.penalties, problem.partition.allocation
+    if isinstance(problem.X, Table) or job.engine is not None or job.checkpoint is not None:
+        part = problem.partition
+        work = Work(problem.kernel, frame, *own, part.slices.labels, part.dealing)
+        return solve_shares(work, problem.X, machine_memory() if limit is None else limit, job)
+    nodes, workspace = make_nodes(problem.kernel, problem.X, *own, frame), Workspace()
     for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
         pass
     return nodes.coef.astype(np.float64, copy=False)
@@ -180,6 +192,20 @@ def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
     """
     total = np.bincount(problem.terms, weights=coef, minlength=len(problem.y))
     return total[problem.points] / len(problem.partition.allocation)
+
+
+def load_rows(X: RowData, limit: float | None) -> FloatArray:
+    """All rows in one array, as an expansion takes them; refused where memory does not hold them."""
+    if not isinstance(X, Table):
+        return X
+    needed, allowed = 8.0 * len(X) * X.n_columns, machine_memory() if limit is None else limit
+    if needed > allowed:
+        raise MemoryError(
+            f"Predictions of divide-and-conquer need all {len(X):,} training rows at hand, {format_bytes(needed)}, and "
+            f"{'the machine has' if limit is None else 'memory_limit is'} {format_bytes(allowed)}. Raise memory_limit, "
+            "predict where there is more memory, or use AdaptiveKernelRidge, which keeps its centres only."
+        )
+    return X.load()
 
 
 def evaluate(expansion: Expansion, X: FloatArray, job: Job) -> FloatArray:

@@ -17,6 +17,7 @@ from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slic
 TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
 FEWEST_ROWS_PER_NODE = 50  # "auto" takes at most N/50 nodes
+GATHERED = 0.25  # of the memory, for rows that are read when they are needed
 
 CENTERS_RATE, FEWEST_CENTERS = 5.0, 100  # shared centres: 5 sqrt(N), at most half a node and at least 100
 
@@ -88,17 +89,19 @@ def plan_fit(
     limit: float | None = None,
     n_matrices: int = 1,
     shared: bool = False,
+    held: bool = True,
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
     ``limit`` is in bytes; None is the machine's memory. ``n_matrices`` of a node's size are held at once, one
-    a worker. ``shared``: nodes share their centres.
+    a worker. ``shared``: nodes share their centres. ``held`` is False where rows are read when they are needed, into a
+    quarter of the memory.
     """
     check_n_nodes(settings, len(y))
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
-    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, shared)
-    refusal = memory_refusal(y, slices, settings, plan, limit, n_matrices)
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, shared, held)
+    refusal = memory_refusal(y, slices, settings, plan, limit, n_matrices, held)
     if refusal is not None:
         raise MemoryError(refusal)
     return slices, plan
@@ -114,16 +117,23 @@ def check_n_nodes(settings: PartitionSettings, n_rows: int) -> None:
 
 
 def memory_refusal(
-    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, limit: float | None, n_matrices: int
+    y: FloatArray,
+    slices: Slices,
+    settings: PartitionSettings,
+    plan: Plan,
+    limit: float | None,
+    n_matrices: int,
+    held: bool = True,
 ) -> str | None:
     """Say what the fit needs, what there is and what would fit; None where the memory holds it."""
-    allowed = machine_memory() if limit is None else limit
+    allowed = (machine_memory() if limit is None else limit) * (1.0 if held else 1.0 - GATHERED)
     if plan.n_bytes <= allowed:
         return None
     which = "the machine's memory" if limit is None else "memory_limit"
+    which = which if held else f"{which} without the quarter that rows are read into"
     return (
         f"The fit needs {format_bytes(plan.n_bytes)} and {which} is {format_bytes(allowed)}: {plan}. "
-        f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices)}"
+        f"{_memory_remedies(y, slices, settings, plan, allowed, n_matrices, held)}"
     )
 
 
@@ -142,6 +152,7 @@ def make_plan(
     max_per_slice: int | None = None,
     n_matrices: int = 1,
     shared: bool = False,
+    held: bool = True,
 ) -> Plan:
     """Return what a fit on these slices and nodes needs.
 
@@ -158,7 +169,7 @@ def make_plan(
     workers = min(n_matrices, n_nodes)
     m = n_shared_centers(rows, size) if shared else None
     local, terms, flops = _exact_cost(size, largest, n_features) if m is None else _shared_cost(size, largest, m)
-    kept = n_nodes * terms + rows * (3 * n_features + 6)
+    kept = n_nodes * terms + rows * (3 * n_features * held + 6)
     solving = 8.0 * (workers * (local + 2 * largest * n_features) + kept)
     return Plan(
         *(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving),
@@ -214,10 +225,16 @@ def machine_memory() -> float:
 
 
 def _memory_remedies(
-    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, allowed: float, n_matrices: int
+    y: FloatArray,
+    slices: Slices,
+    settings: PartitionSettings,
+    plan: Plan,
+    allowed: float,
+    n_matrices: int,
+    held: bool,
 ) -> str:
     def need(cut: Slices, k: int, cap: int | None) -> float:
-        return make_plan(cut, k, plan.n_features, cap, n_matrices, plan.n_centers is not None).n_bytes
+        return make_plan(cut, k, plan.n_features, cap, n_matrices, plan.n_centers is not None, held).n_bytes
 
     fits = _fits(y, slices, settings, lambda cut, cap: need(cut, plan.n_nodes, cap) <= allowed)
     doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)

@@ -13,15 +13,17 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from .calibrating import IntervalMixin, fit_quietly, take_rows
 from .checks import check_choice, check_integer, check_magnitude, check_same_order, check_weights
 from .engine import Job, run
+from .notebook import NotebookMixin, dealt_summary
 from .pilot import pilot_of
 from .pipeline import partition_rows, spread
 from .planning import PartitionSettings
 from .splits import draw_seed
 
 
-class DacRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     """Divide and conquer, classical and oversampled, around any regressor (Algorithms 1 and 2 of the paper).
 
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the fullest;
@@ -138,7 +140,8 @@ class DacRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             return rows.take(ids).weighted(focus).fitted(seeded(clone(self.estimator), int(seeds[i])))
 
         estimators = list(run(fit_node, range(len(seeds)), self._job, "local fits"))
-        return self._remember(checked, partition, estimators)
+        self._remember(checked, partition, estimators)
+        return self._keep_rows(rows, seed)
 
     def predict(self, X, **predict_params):
         """Return the average of the nodes' predictions.
@@ -247,6 +250,25 @@ class DacRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.n_distinct_ = len(partition.allocation.rows)
         return self
 
+    def _keep_rows(self, rows, seed):
+        """What intervals need; rows that came with metadata of their own cannot be fitted again without it."""
+        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
+        self._seed, self._weighted = seed, rows.weights is not None
+        self.__dict__.pop("_seen", None)
+        if not rows.metadata:
+            self._seen = rows.X, rows.y[:, None], weights
+        self._remember_response(rows.y[:, None], weights)
+        return self
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Nodes stay as large as they are: fewer rows are dealt to fewer nodes."""
+        n_nodes = max(1, round(self.n_nodes_ * len(Y) / self.slices_.n_rows))
+        model = clone(self).set_params(n_nodes=n_nodes, random_state=self._seed)
+        return fit_quietly(model, X, Y[:, 0], weights if self._weighted else None).predict(X_new)
+
+    def _summary(self):
+        return dealt_summary(self)
+
     def _node_estimates(self, X, predict_params):
         check_is_fitted(self)
         if hasattr(X, "columns"):
@@ -302,13 +324,6 @@ def seeded(estimator, seed):
         name for name, value in params if name.split("__")[-1] == "random_state" and not isinstance(value, Integral)
     ]
     return estimator.set_params(**{name: int(random.integers(2**31 - 1)) for name in free})
-
-
-def take_rows(X, rows):
-    """Return some rows of an array, a sparse matrix or a data frame, by position."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return (X if hasattr(X, "shape") else np.asarray(X))[rows]
 
 
 def _weights_go_to(estimator):

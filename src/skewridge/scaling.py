@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .engine import Job
+from .passes import extremes, sum_rows
 from .slices import TINIEST, FloatArray
+from .tables import RowData, is_held
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
@@ -59,7 +62,7 @@ def no_scaling(n_features: int) -> Scaling:
     return Scaling(np.zeros(n_features), np.ones(n_features))
 
 
-def standard_scaling(X: FloatArray, weights: FloatArray) -> Scaling:
+def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) -> Scaling:
     """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0).
 
     Examples
@@ -68,10 +71,25 @@ def standard_scaling(X: FloatArray, weights: FloatArray) -> Scaling:
     >>> standard_scaling(np.array([[0.0, 7.0], [2.0, 7.0]]), np.ones(2))(np.array([[2.0, 8.0]]))
     array([[1., 0.]])
     """
-    largest = np.abs(X).max(axis=0)
+    job = _light(X, job or Job())
+    largest = np.abs(extremes(X, job)).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
-    mean = np.average(X / unit, axis=0, weights=weights)
-    deviation = np.sqrt(np.average((X / unit - mean) ** 2, axis=0, weights=weights))
+    total = float(weights.sum())
+    mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], job, "means")[0] / total
+    squares = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], job, "spreads")[
+        0
+    ]
+    deviation = np.sqrt(squares / total)
     varies = deviation > CONSTANT
     scale = np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies & (deviation * unit > 1e-300))
     return Scaling(mean * unit, scale)
+
+
+def _light(X: RowData, job: Job) -> Job:
+    """Rows that are here are looked at here."""
+    return job.here if is_held(X) else job
+
+
+def range_rows(kernel: str, X: RowData, job: Job) -> FloatArray:
+    """Two rows that span the others, (2, d), which the sobolev kernel is scaled by; none for the others."""
+    return extremes(X, _light(X, job)) if kernel == "sobolev" else np.empty((0, X.shape[1]))

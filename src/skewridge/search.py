@@ -9,6 +9,7 @@ certain where the penalty is small, and must not be believed there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,8 +21,10 @@ from .engine import Job
 from .kernels import Kernel
 from .pipeline import Partition, focus_weights
 from .planning import PartitionSettings
+from .shares import divided, rows_within
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, slice_quietly
+from .tables import RowData, Table, prefetch
 from .trials import Trial, Tried, judge, judged_rows, try_nodes
 
 CRITERIA = ("loo", "dgcv", "cv", "gcv", "cp")
@@ -31,6 +34,7 @@ SCREENING_ROWS, SCREENING_NODES, SAFE_MARGIN, SCREENING_MARGIN = 3000, (6, 20), 
 FINAL_NODES, FINAL_MARGIN = 20, 1.0
 OCTAVES = (-3.0, -1.0, 1.0)
 MOST_EXTENSIONS = 4
+GATHERED_BYTES = 256e6  # rows that are gathered at a time where every node is solved
 JUDGED_ROWS, JUDGED_SHARED_ROWS = 2000, 1000  # the latter where nodes share rows, whose leverages cost as much again
 N_FOLDS = 5
 
@@ -42,7 +46,7 @@ class Data:
     ``centers`` are the rows that nodes expand over, if they share them.
     """
 
-    X: FloatArray
+    X: RowData
     y: FloatArray
     observed: FloatArray
     scores: FloatArray
@@ -73,6 +77,7 @@ class Search:
     ) -> None:
         self.criterion, self.data, self.base, self.penalties, self.job = criterion, data, base, penalties, job
         self.trials = _trials(criterion, data)
+        prefetch(data.X, _tried_rows(self.trials))
         self.fallback = fallback  # the penalty where none is better than another
         self.tried: dict[float | None, list[list[Tried]]] = {}  # bandwidth -> trial -> node; the latest and the best
         self.risks: dict[float | None, Risk] = {}
@@ -94,9 +99,16 @@ class Search:
     def local_penalties(self, kernel: Kernel) -> FloatArray:
         """Return every node's own choice at the bandwidth found."""
         whole = replace(self.trials[0], nodes=_nodes(self.data.partition))
-        nodes = self._solve(whole, range(len(whole.nodes)), [kernel.bandwidth])[0]
-        curves = [getattr(node, self.criterion) for node in nodes]
+        curves = [getattr(node, self.criterion) for node in self._solve_all(whole, kernel.bandwidth)]
         return np.array([_lowest(self.penalties, curve, self.fallback)[0] for curve in curves])
+
+    def _solve_all(self, whole: Trial, bandwidth: float | None) -> Iterator[Tried]:
+        """Yield every node of a trial that is solved, with rows gathered for some of them at a time."""
+        X, names = self.data.X, np.arange(len(whole.nodes))
+        most = rows_within(GATHERED_BYTES, X.shape[1]) if isinstance(X, Table) else np.inf
+        for part in divided(self.data.partition.allocation, names, most):
+            prefetch(X, np.concatenate([whole.nodes[i][0] for i in part]))
+            yield from self._solve(whole, range(part[0], part[-1] + 1), [bandwidth])[0]
 
     def _best_bandwidth(self) -> float:
         """Two octaves apart, then one, farther while the best is the outermost, then half an octave."""
@@ -220,6 +232,11 @@ def _trials(criterion: str, data: Data) -> list[Trial]:
     rows, weights = judged_rows(data.observed, JUDGED_SHARED_ROWS if shared else JUDGED_ROWS, data.seed)
     nodes = _sampled(_nodes(data.partition), data.seed)
     return [Trial(nodes, len(nodes), rows, weights, left_out=criterion == "loo")]
+
+
+def _tried_rows(trials: list[Trial]) -> IntArray:
+    """All rows that a search looks at."""
+    return np.concatenate([rows for t in trials for rows in (t.rows, *(node for node, _ in t.nodes[:FINAL_NODES]))])
 
 
 def _fold_trial(data: Data, inside: IntArray, seed: int) -> Trial:

@@ -10,17 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from .centers import make_pool
+from .engine import Job
 from .lapack import tridiagonalise
 from .lowrank import Basis, leverages, ridge_factor, ridge_solve
 from .paths import Path, quadratic_forms, shifted_factors
 from .slices import FloatArray, IntArray
+from .tables import RowData
 
 EVENLY = 0.5  # the share of centres drawn evenly over the slices, the rest uniformly
 
 
-def draw_shared(X: FloatArray, sliced: FloatArray, rule: object, n_centers: int, seed: int) -> IntArray:
+def draw_shared(X: RowData, sliced: FloatArray, rule: object, n_centers: int, seed: int, job: Job) -> IntArray:
     """Return the rows that become centres, half of them evenly over the slices; one slice: all uniformly."""
-    pool = make_pool(X, sliced[:, None], np.ones(len(X)), rule, seed)
+    pool = make_pool(X, sliced[:, None], np.ones(len(X)), rule, seed, job)
     return np.sort(pool.rows[pool.draw(n_centers, EVENLY)])
 
 

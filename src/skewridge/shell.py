@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from .calibrating import IntervalMixin
 from .checks import check_bytes, check_choice, check_flag, check_integer, check_magnitude, check_real, check_same_order
-from .engine import Job
+from .engine import make_job
 from .kernels import BANDWIDTH_FREE, MAX_DEGREE
+from .notebook import NotebookMixin
+from .passes import check_rows
+from .tables import Table
 
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 
 
-class KernelEstimator(RegressorMixin, BaseEstimator):
+class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     """Parameters and checks that all kernel estimators have."""
 
     @property
     def _job(self):
-        return Job(self.n_jobs, self.verbose)
+        return make_job(self.n_jobs, self.verbose)
 
     @property
     def _limit(self):
@@ -37,6 +41,9 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
 
     def _check_running(self):
         check_flag("fit_intercept", self.fit_intercept)
+        self._check_machine()
+
+    def _check_machine(self):
         if self.memory_limit is not None:
             check_bytes("memory_limit", self.memory_limit)
         if self.n_jobs is not None:
@@ -46,6 +53,8 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
     def _check_data(self, X, y, **options):
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
+        if isinstance(X, Table):
+            return checked, X, self._check_table(checked, X, y, **options)
         check_same_order(X, y)
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
         check_magnitude("X", X)
@@ -53,9 +62,21 @@ class KernelEstimator(RegressorMixin, BaseEstimator):
         checked._precision = X.dtype
         return checked, X.astype(np.float64), np.array(y, dtype=np.float64)
 
+    def _check_table(self, checked, X, y, multi_output=False):
+        """Check what is read in chunks as an array would be, and return the response."""
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = y if multi_output else column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_magnitude("y", y)
+        check_rows(X, self._job.unkept)
+        checked.n_features_in_, checked._precision = X.shape[1], X.precision
+        if X.names is not None:
+            checked.feature_names_in_ = np.array(X.names, dtype=object)
+        return y
+
     def _take_over(self, checked):
         """Take what was validated on the clone, and forget what an earlier fit left."""
-        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_"):
+        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
 

@@ -16,11 +16,11 @@ from .paths import Path, reduce_node, solve_path
 from .sharing import SharedNode, spread_out
 from .shuffle import shuffle
 from .slices import FloatArray, IntArray, slice_quietly
+from .tables import RowData
 
 BLOCK_ROWS = 128
 
 Node = tuple[IntArray, FloatArray | None]
-Paths = Callable[[FloatArray, FloatArray, FloatArray | None, FloatArray, IntArray | None], Iterator[Path]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,21 @@ class Tried:
     cp: FloatArray
 
 
+@dataclass(frozen=True)
+class NodeData:
+    """A node's rows: numbers, features, responses and weights; places in the node of judged rows, and among those."""
+
+    rows: IntArray
+    X: FloatArray
+    y: FloatArray
+    weights: FloatArray | None
+    held: IntArray | None
+    judged: IntArray
+
+
+Paths = Callable[[NodeData, FloatArray], Iterator[Path]]
+
+
 def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
     """Return a sample of about ``size`` rows and how many rows each stands for.
 
@@ -84,7 +99,7 @@ def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArr
 def try_nodes(
     trial: Trial,
     which: range,
-    X: FloatArray,
+    X: RowData,
     y: FloatArray,
     base: Kernel,
     bandwidths: list[float | None],
@@ -97,17 +112,15 @@ def try_nodes(
     ``centers`` are the rows that nodes expand over, if they share them.
     """
     paths = _exact_paths(base, bandwidths) if centers is None else _shared_paths(base, bandwidths, X[centers])
+    left_out = trial.left_out
 
-    def one(j: int) -> list[Tried]:
-        rows, weights = trial.nodes[j]
-        held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
-        points = rows if centers is None else centers
-        return [
-            _tried(points, path, judged, weights, trial.left_out)
-            for path in paths(X[rows], y[rows], weights, penalties, held)
-        ]
+    def one(node: NodeData) -> list[Tried]:
+        points = node.rows if centers is None else centers
+        return [_tried(points, path, node.judged, node.weights, left_out) for path in paths(node, penalties)]
 
-    return [list(nodes) for nodes in zip(*run(one, which, job, "tuning"), strict=True)]
+    nodes = (_node_data(trial, j, X, y) for j in which)
+    work = len(bandwidths) * sum(4 / 3 * len(trial.nodes[j][0]) ** 3 for j in which)
+    return [list(tried) for tried in zip(*run(one, nodes, job.sized(work), "tuning", len(which)), strict=True)]
 
 
 def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
@@ -118,14 +131,12 @@ def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
     """
     workspace = Workspace()
 
-    def paths(
-        X: FloatArray, y: FloatArray, weights: FloatArray | None, penalties: FloatArray, held: IntArray | None
-    ) -> Iterator[Path]:
-        square = workspace.square(len(X))
-        diagonal = base.similarity_upper(X, square)
+    def paths(node: NodeData, penalties: FloatArray) -> Iterator[Path]:
+        square = workspace.square(len(node.rows))
+        diagonal = base.similarity_upper(node.X, square)
         for bandwidth in bandwidths:
             gram = base.rescaled_below(square, diagonal, bandwidth)
-            yield solve_path(reduce_node(gram, y, weights), penalties, held)
+            yield solve_path(reduce_node(gram, node.y, node.weights), penalties, node.held)
 
     return paths
 
@@ -134,11 +145,9 @@ def _shared_paths(base: Kernel, bandwidths: list[float | None], centers: FloatAr
     """The same over shared centres, whose functions are made once a bandwidth for all nodes."""
     bases = [make_basis(replace(base, bandwidth=bandwidth), centers) for bandwidth in bandwidths]
 
-    def paths(
-        X: FloatArray, y: FloatArray, weights: FloatArray | None, penalties: FloatArray, held: IntArray | None
-    ) -> Iterator[Path]:
+    def paths(node: NodeData, penalties: FloatArray) -> Iterator[Path]:
         for basis in bases:
-            path = SharedNode(basis, X, y, weights).path(penalties, held)
+            path = SharedNode(basis, node.X, node.y, node.weights).path(penalties, node.held)
             yield replace(path, coef=spread_out(path.coef, basis, len(centers)))
 
     return paths
@@ -147,7 +156,7 @@ def _shared_paths(base: Kernel, bandwidths: list[float | None], centers: FloatAr
 def judge(
     trial: Trial,
     tried: list[list[Tried]],
-    X: FloatArray,
+    X: RowData,
     y: FloatArray,
     base: Kernel,
     bandwidths: list[float | None],
@@ -160,16 +169,28 @@ def judge(
     """
     rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
 
-    def block(start: int) -> tuple[FloatArray, FloatArray]:
-        rows = trial.rows[start : start + BLOCK_ROWS]
-        errors = _errors(y[rows], base.prepare(X[rows]), start, tried, rights, base, bandwidths)
-        weights = row_weights[start : start + BLOCK_ROWS]
+    def block(rows: tuple[int, FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        start, X, y, weights = rows
+        errors = _errors(y, base.prepare(X), start, tried, rights, base, bandwidths)
         return error_products(errors, weights), errors.mean(axis=0) @ weights
 
+    judged_X, judged_y, starts = X[trial.rows], y[trial.rows], range(0, len(trial.rows), BLOCK_ROWS)
+    blocks = (
+        (start, judged_X[start:stop], judged_y[start:stop], row_weights[start:stop])
+        for start, stop in ((first, first + BLOCK_ROWS) for first in starts)
+    )
+    values = len(trial.rows) * sum(len(node.rows) for node in tried[0]) * len(bandwidths)
+    job = job.sized(values * (60.0 + 2 * len(tried[0][0].coef)))
     products, means = np.zeros(1), np.zeros(1)
-    for more_products, more_means in run(block, range(0, len(trial.rows), BLOCK_ROWS), job, "judging"):
+    for more_products, more_means in run(block, blocks, job, "judging", len(starts)):
         products, means = products + more_products, means + more_means
     return products, means
+
+
+def _node_data(trial: Trial, j: int, X: RowData, y: FloatArray) -> NodeData:
+    rows, weights = trial.nodes[j]
+    held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
+    return NodeData(rows, X[rows], y[rows], weights, held, judged)
 
 
 def _tried(rows: IntArray, path: Path, judged: IntArray, weights: FloatArray | None, left_out: bool) -> Tried:

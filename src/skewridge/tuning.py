@@ -11,9 +11,12 @@ from .checks import check_choice, warn_user
 from .engine import Job
 from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .metrics import relevance
+from .passes import map_rows
 from .penalties import median_bandwidth, penalty_rule
+from .scaling import range_rows
 from .search import CRITERIA, LOCAL, Data, Search, every_row_alike
 from .slices import FloatArray, slice_edges, slice_labels
+from .tables import RowData
 
 AUTO = "loo"  # the criterion with the least regret: docs/tuning.md
 HONEST = ("loo", "cv")  # criteria that judge a row by fits that have not seen it
@@ -111,12 +114,12 @@ class Request:
 def tune(request: Request, data: Data, job: Job) -> tuple[Kernel, FloatArray, Tuning]:
     """Return the kernel, every node's penalty, and how they were chosen."""
     k = len(data.partition.allocation)
-    base = _base_kernel(request, data)
+    base = _base_kernel(request, data, job)
     fixed = float(penalty_rule(request.kernel, *data.X.shape) if isinstance(request.penalty, str) else request.penalty)
     if not request.chooses or len(data.y) < FEWEST_ROWS or not np.ptp(data.y):
         return base, np.full(k, fixed), _nothing_chosen(request, base, fixed)
     scale = 2.0 ** np.floor(np.log2(np.abs(data.y).max()))  # squares of tiny responses must not vanish
-    size = float(np.mean(base.diagonal(data.X)))
+    size = _mean_diagonal(base, data.X, job)
     penalties = PENALTIES * size if request.searches_penalty else np.array([fixed])
     search = Search(request.criterion, replace(data, y=data.y / scale), base, penalties, fixed, job)
     tuning = _told(request, search, float(scale))
@@ -180,12 +183,19 @@ def _called(scoring: Any, y: FloatArray) -> FloatArray:
     return scores
 
 
-def _base_kernel(request: Request, data: Data) -> Kernel:
+def _mean_diagonal(kernel: Kernel, X: RowData, job: Job) -> float:
+    """The mean of k(x, x); 1 for kernels of distances."""
+    if kernel.name not in BANDWIDTH_FREE:
+        return 1.0
+    return float(np.mean(np.concatenate(list(map_rows(kernel.diagonal, [X], job, "diagonal")))))
+
+
+def _base_kernel(request: Request, data: Data, job: Job) -> Kernel:
     bandwidth: Any = None
     if request.kernel not in BANDWIDTH_FREE:
         given = not isinstance(request.bandwidth, str)
         bandwidth = request.bandwidth if given else median_bandwidth(data.X, request.kernel, data.seed)
-    return make_kernel(request.kernel, data.X, bandwidth, request.degree)
+    return make_kernel(request.kernel, range_rows(request.kernel, data.X, job), bandwidth, request.degree)
 
 
 def scoring_name(scoring: Any) -> str:

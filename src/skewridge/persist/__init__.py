@@ -35,7 +35,9 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
 
     Parameters
     ----------
-    model : a fitted :class:`AdaptiveKernelRidge` or :class:`DacKernelRidge`, or a :class:`DacRegressor` around them
+    model : a fitted estimator of skewridge
+        A :class:`DacRegressor` only around another of them. Or a :class:`~skewridge.encoding.TableEncoder`, or a
+        scikit-learn Pipeline of one and an estimator.
     path : str or path
         By custom it ends in ``.skr``.
     about : dict, optional

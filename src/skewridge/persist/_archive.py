@@ -26,7 +26,7 @@ FORMAT, VERSION = "skewridge model", 1
 MANIFEST, DOCUMENT = "manifest.json", "model.json"
 DTYPES = ("<f8", "<f4", "<i8", "<i4")
 MOST_TEXT = 64 * 2**20  # bytes of JSON
-MOST_MEMBERS = 1_000_000
+MOST_MEMBERS = 300_000  # whose descriptions fit in a text
 MOST_DIMENSIONS, MOST_LENGTH = 4, 2**48
 CHUNK = 2**20
 

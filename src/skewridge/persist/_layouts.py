@@ -16,7 +16,7 @@ from ._archive import ModelFileError
 from ._values import Reader, Writer, decode, encode
 
 LARGEST = float(np.finfo(np.float64).max)
-MAY_BE_NONE = ("B", "P", "n", "q")  # tried values, rows of a node, rows that dominate
+MAY_BE_NONE = ("B", "P", "n", "q", "t", "b", "u", "w")  # tried values, rows of a node, rows that dominate, terms
 
 
 class Sizes:
@@ -27,7 +27,9 @@ class Sizes:
         self._below: list[tuple[str, int, str]] = [] if outer is None else outer._below
 
     def match(self, dimension: str, length: int, place: str) -> None:
-        """Take "k" or "k+1" for a length, or raise where the letter has another already."""
+        """Take "k" or "k+1" for a length, or raise where the letter has another already; "*" is any length."""
+        if dimension == "*":
+            return
         letter, _, more = dimension.partition("+")
         found = self._lengths.setdefault(letter, length - int(more or 0))
         if found + int(more or 0) != length or found < (letter not in MAY_BE_NONE):
@@ -98,15 +100,16 @@ class Ints(Arrays):
 
 
 class Number(Field):
-    """A finite number in a range."""
+    """A finite number in a range; a loose one may be anything that a float can be."""
 
-    def __init__(self, low: float = -LARGEST, high: float = LARGEST, whole: bool = False) -> None:
-        self._low, self._high, self._whole = low, high, whole
+    def __init__(self, low: float = -LARGEST, high: float = LARGEST, whole: bool = False, loose: bool = False) -> None:
+        self._low, self._high, self._whole, self._loose = low, high, whole, loose
 
     def check(self, value: Any, sizes: Sizes, place: str) -> None:
         """Compare type and range."""
         wanted = (int, np.integer) if self._whole else (int, float, np.integer, np.floating)
-        if not isinstance(value, wanted) or isinstance(value, bool) or not self._low <= value <= self._high:
+        typed = isinstance(value, wanted) and not isinstance(value, bool)
+        if not typed or not (self._loose or self._low <= value <= self._high):
             range_ = f"from {self._low:g} to {self._high:g}"
             raise ModelFileError(f"{place} is not a {'whole ' * self._whole}number {range_}")
 
@@ -194,19 +197,24 @@ class NumberOr(Field):
 
 @dataclass(frozen=True)
 class Items(Field):
-    """A list of which every item is the same field."""
+    """A list, or a tuple, of which every item is the same field."""
 
     item: Field
+    cls: type = list
 
     def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
         """Return a list of JSON."""
-        return [self.item.encode(item, writer, sizes, f"{place}[{i}]") for i, item in enumerate(value)]
+        items: Any = value
+        if type(value) is not self.cls:
+            raise ModelFileError(f"{place} is not a {self.cls.__name__}")
+        return [self.item.encode(item, writer, sizes, f"{place}[{i}]") for i, item in enumerate(items)]
 
     def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
-        """Return the list."""
+        """Return the list or tuple."""
         if not isinstance(node, list):
             raise ModelFileError(f"{place} is not a list")
-        return [self.item.decode(item, reader, sizes, f"{place}[{i}]") for i, item in enumerate(node)]
+        found: Any = self.cls(self.item.decode(item, reader, sizes, f"{place}[{i}]") for i, item in enumerate(node))
+        return found
 
 
 @dataclass(frozen=True)

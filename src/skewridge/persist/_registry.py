@@ -16,9 +16,9 @@ from ..account import CenterTuning
 from ..adapting import LowRankModel
 from ..adaptive import AdaptiveKernelRidge
 from ..allocation import Allocation
-from ..columns import KINDS, Column
 from ..encoding import TableEncoder
 from ..estimators import DacKernelRidge
+from ..intervals import Calibration
 from ..kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from ..local import NodeFit
 from ..lowrank import Basis
@@ -30,6 +30,8 @@ from ..tuning import Tuning
 from ._archive import ModelFileError
 from ._estimators import Estimator
 from ._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Sizes, Texts
+from ._splines import spline_layout
+from ._tables import TABLE_ENCODER
 
 FLAG, TEXT = Kind(bool), Kind(str)
 POSITIVE = float(np.nextafter(0.0, 1.0))
@@ -45,6 +47,12 @@ def _covers(allocation: Allocation) -> bool:
     """Whether the nodes' starts cut all rows."""
     starts = allocation.starts
     return bool(starts[0] == 0 and starts[-1] == len(allocation.rows) and (np.diff(starts) >= 0).all())
+
+
+def _sorted(calibration: Calibration) -> bool:
+    """Whether slices follow each other and share the errors out."""
+    starts = calibration.starts
+    return bool(starts[0] == 0 and starts[-1] == len(calibration.errors) and (np.diff(starts) >= 0).all())
 
 
 def _checked(model: Any) -> None:
@@ -74,14 +82,6 @@ class Node(Field):
         if type(value) not in REGRESSORS or not hasattr(value, "n_features_in_"):
             raise ModelFileError(f"{place} is not a fitted estimator of skewridge's own")
         sizes.match("d", value.n_features_in_, place)
-
-
-def _column_holds(column: Column) -> bool:
-    """Whether just the kinds that have levels have some, all different, and a fill among them."""
-    levels = column.levels
-    texts = all(type(level) is str for level in levels) and len(set(levels)) == len(levels)
-    listed = column.kind in ("category", "ordinal")
-    return texts and listed == (len(levels) > 0) and (not listed or 0 <= column.fill < len(levels))
 
 
 def _check_pipeline(pipeline: Any) -> None:
@@ -124,7 +124,15 @@ SLICES = Record(
     },
 )
 ALLOCATION = Record(Allocation, {"rows": Ints("M", below="N"), "starts": Ints("k+1")}, holds=_covers)
-PARTITION = Record(Partition, {"slices": SLICES, "allocation": ALLOCATION, "weights": Maybe(Floats("N"))})
+PARTITION = Record(
+    Partition,
+    {
+        "slices": SLICES,
+        "allocation": ALLOCATION,
+        "weights": Maybe(Floats("N")),
+        "dealing": Kind(type(None)),  # which machines need while they fit
+    },
+)
 PROBLEM = Record(
     Problem,
     {
@@ -195,21 +203,23 @@ CENTER_TUNING = Record(
 )
 SCALING = Record(Scaling, {"shift": Floats("d"), "scale": Floats("d")})
 
-COLUMN = Record(
-    Column,
+CALIBRATION = Record(
+    Calibration,
     {
-        "name": TEXT,
-        "kind": Kind(str, KINDS),
-        "levels": Kind(tuple),
-        "fill": Number(),
-        "shift": Number(),
-        "scale": Number(),
+        "edges": Floats("l+1", finite=False),
+        "starts": Ints("l+1"),
+        "errors": Floats("n"),
+        "weights": Floats("n"),
+        "source": Kind(str, ("fresh", "cross-fitted")),
     },
-    holds=_column_holds,
+    holds=_sorted,
+    alone=True,
 )
-OUTPUT = Kind(dict, [{"transform": name} for name in ("default", "pandas", "polars")])
-
-NAMES = {"feature_names_in_": Texts("d")}
+NAMES: dict[str, Field] = {"feature_names_in_": Texts("d"), "calibration_": Items(CALIBRATION, tuple)}
+INTERVALS: dict[str, Field] = {
+    "_seed": Number(0, whole=True),
+    "_response_edges": Items(Floats("*", finite=False), tuple),
+}
 
 ESTIMATORS = {
     "DacKernelRidge": Estimator(
@@ -230,6 +240,7 @@ ESTIMATORS = {
             "_problem": PROBLEM,
             "_centred": FLAG,
             "_expansion": EXPANSION,
+            **INTERVALS,
         },
         optional={**NAMES, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
         holds=_dac_holds,
@@ -244,6 +255,8 @@ ESTIMATORS = {
             "n_distinct_": Length("M"),
             "estimators_": Items(Node()),
             "n_features_in_": Length("d"),
+            "_weighted": FLAG,
+            **INTERVALS,
         },
         optional=NAMES,
         holds=_regressor_holds,
@@ -273,16 +286,13 @@ ESTIMATORS = {
             "_means": Floats("p"),
             "_units": Floats("p"),
             "_single": FLAG,
+            **INTERVALS,
         },
         optional=NAMES,
         holds=_checked,
     ),
-    "TableEncoder": Estimator(
-        TableEncoder,
-        {"columns_": Items(COLUMN), "feature_names_in_": Texts("d"), "n_features_in_": Length("d")},
-        optional={"_sklearn_output_config": OUTPUT},
-        holds=_checked,
-    ),
+    "SmoothingSpline": spline_layout(INTERVALS, NAMES),
+    "TableEncoder": TABLE_ENCODER,
     "Pipeline": Estimator(Pipeline, {}, parameters=("steps",), holds=_check_pipeline),
 }
 REGRESSORS = {layout.cls for name, layout in ESTIMATORS.items() if name not in ("TableEncoder", "Pipeline")}

@@ -169,9 +169,13 @@ def _decode_scalar(node: Any, reader: Reader, place: str) -> Any:
     if not isinstance(value, int | float):
         raise ModelFileError(f"{place} is no number")
     try:
-        return np.dtype(node[0]).type(value)
-    except (OverflowError, ValueError) as error:
+        with np.errstate(all="ignore"):
+            number = np.array(value).astype(node[0])[()]
+    except (OverflowError, TypeError) as error:
         raise ModelFileError(f"{place} does not fit its type ({error})") from error
+    if number.item() != value and not (number != number and value != value):
+        raise ModelFileError(f"{place} does not fit its type")
+    return number
 
 
 def _decode_estimator(node: Any, reader: Reader, place: str) -> Any:

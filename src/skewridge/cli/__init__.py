@@ -1,0 +1,25 @@
+"""The command line: ``skewridge --help``. What it needs is in the extra ``cli``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+MISSING = 1  # what is needed is not installed
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        from ._app import app
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"error: the command line needs {error.name}: pip install 'skewridge[cli]'\n")
+        return MISSING
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="skewridge")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0

@@ -1,0 +1,54 @@
+"""skewridge diagnose, plan and demo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..columns import as_frame, check_columns
+from ..slices import FloatArray
+from ._reading import find_files, read_tables
+from ._screen import Answer, Screen
+from ._table import with_target
+
+
+def diagnose_table(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> Answer:
+    """Tell whether a response is skewed enough to matter."""
+    from .. import diagnose
+
+    features, y = _response(data, target, delimiter, screen)
+    found = diagnose(y, features)
+    return Answer(found.to_dict(), [str(found)])
+
+
+def plan_table(
+    data: Sequence[str],
+    target: str,
+    nodes: int | None,
+    jobs: int,
+    memory_limit: str | None,
+    delimiter: str | None,
+    screen: Screen,
+) -> Answer:
+    """Tell what fits would need."""
+    from .. import plan
+
+    features, y = _response(data, target, delimiter, screen)
+    found = plan(y, features, n_nodes=nodes or "auto", n_jobs=jobs, memory_limit=memory_limit)
+    return Answer(found.to_dict(), [str(found)])
+
+
+def show_demo(folder: str) -> Answer:
+    """Run the demonstration, which prints as it goes."""
+    from ..demo import main
+
+    main(folder)
+    return Answer({})
+
+
+def _response(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> tuple[Any, FloatArray]:
+    """The other columns, of which only the number matters here, and the response where it is known."""
+    frame = as_frame(read_tables(find_files(data), delimiter=delimiter, note=screen.note))
+    check_columns([target], frame.columns)
+    frame, y = with_target(frame, target, "drop", screen)
+    return frame.drop(columns=target), y

@@ -1,0 +1,294 @@
+"""The commands and their options. What they do is in modules of their own, imported when a command runs.
+
+To add a command: write a function that takes a :class:`~._screen.Screen` and returns an :class:`~._screen.Answer` in a
+module of its own; here, give it a function with its options whose ``work`` imports it, and hand that to ``run``.
+"""
+
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ._screen import Answer, Screen, run
+
+HELP = """Kernel ridge regression for large data whose response is skewed.
+
+From a table to predictions: skewridge fit houses.csv --target price, then
+skewridge predict model.skr new.csv. Tables are CSV or Parquet files, patterns included.
+
+Exit codes: 0 done, 1 something is wrong with data, files or settings, 2 the command
+is not understood, 3 a bug, 130 interrupted. A command that fails changes no file.
+"""
+
+app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+DATA = "CSV or Parquet files, or patterns such as 'part-*.parquet'."
+Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
+Model = Annotated[
+    str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
+]
+Target = Annotated[
+    str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.", show_default=False)
+]
+Features = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Columns to predict from, with commas between them. Default: all others."),
+]
+Exclude = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")]
+Categorical = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns that are categories though they hold numbers, with commas between them."
+    ),
+]
+Ordinal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN[=LEVELS]",
+        help="A column with an order: 'size=S,M,L', lowest first, or 'grade' for alphabetical order.",
+        show_default=False,
+    ),
+]
+MaxCategories = Annotated[
+    int, typer.Option(metavar="N", help="Refuse text columns with more different texts than this.", min=1)
+]
+Missing = Annotated[
+    str,
+    typer.Option(metavar="POLICY", help="Rows with missing values: refuse, impute (median or most frequent), or drop."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: a comma, or a tab in .tsv files."),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all. The result is the same.")]
+Limit = Annotated[str | None, typer.Option(metavar="BYTES", help="Refuse what needs more memory, such as 2GB.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
+
+@app.command()
+def fit(
+    data: Data,
+    target: Target,
+    features: Features = None,
+    exclude: Exclude = None,
+    estimator: Annotated[
+        str, typer.Option("--estimator", "-e", metavar="NAME", help="adaptive (recommended) or dac (the paper).")
+    ] = "adaptive",
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = "model.skr",
+    missing: Missing = "refuse",
+    categorical: Categorical = None,
+    ordinal: Ordinal = None,
+    max_categories: MaxCategories = 30,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A parameter of the estimator: 'penalty=0.01'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)] = 0,
+    jobs: Jobs = -1,
+    memory_limit: Limit = None,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Fit a model to a table and save it."""
+
+    def work(screen: Screen) -> Answer:
+        from ._fit import FitRequest, fit_table
+        from ._table import TableRequest
+
+        table = TableRequest(data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter)
+        return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen)
+
+    run(work, json)
+
+
+@app.command()
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .parquet file, or - for CSV on stdout."),
+    ] = "predictions.csv",
+    std: Annotated[
+        bool, typer.Option("--std", help="Add a column std, the standard deviation of the estimate.")
+    ] = False,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS", help="Columns of DATA to copy to the output, with commas between them, or * for all."
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="As in fit; drop leaves the prediction empty. Default: what the model was fitted with.",
+        ),
+    ] = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Predict every row of a table.
+
+    The output has one row for every row of DATA, in the same order, and a column prediction.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._predict import PredictRequest, predict_table
+
+        request = PredictRequest(model, data, missing, jobs, delimiter)
+        return predict_table(request, output, std, keep, screen)
+
+    run(work, json)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+    ] = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Measure errors, overall and where rare.
+
+    Take rows that the model has not seen. What is rare is decided by the response that the model was fitted to.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._evaluate import evaluate_table
+        from ._predict import PredictRequest
+
+        return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
+
+    run(work, json)
+
+
+@app.command()
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = "report.html",
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+    ] = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell about a model on one page.
+
+    The response, what was done, errors overall and where rare, cost, and how to do it again. Take rows that the model
+    has not seen.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._predict import PredictRequest
+        from ._report import report_table
+
+        return report_table(PredictRequest(model, data, missing, jobs, delimiter), target, output, screen)
+
+    run(work, json)
+
+
+@app.command()
+def info(model: Model, json: Json = False) -> None:
+    """Tell what is in a model file."""
+
+    def work(screen: Screen) -> Answer:
+        from ._info import describe
+
+        return describe(model)
+
+    run(work, json)
+
+
+@app.command()
+def diagnose(
+    data: Data,
+    target: Target,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell whether a response is skewed.
+
+    And whether that matters, and what to do about it.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._advise import diagnose_table
+
+        return diagnose_table(data, target, delimiter, screen)
+
+    run(work, json)
+
+
+@app.command()
+def plan(
+    data: Data,
+    target: Target,
+    nodes: Annotated[
+        int | None, typer.Option(metavar="N", help="Nodes of divide and conquer. Default: chosen.", min=1)
+    ] = None,
+    jobs: Jobs = -1,
+    memory_limit: Limit = None,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell what a fit needs before any work.
+
+    Memory and operations of adaptive centres, of divide and conquer, and of the exact fit.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from ._advise import plan_table
+
+        return plan_table(data, target, nodes, jobs, memory_limit, delimiter, screen)
+
+    run(work, json)
+
+
+@app.command()
+def demo(
+    folder: Annotated[str, typer.Argument(help="Where the picture goes.")] = "demo_output",
+) -> None:
+    """Compare the estimators on built-in data."""
+
+    def work(screen: Screen) -> Answer:
+        from ._advise import show_demo
+
+        return show_demo(folder)
+
+    run(work, False)

@@ -1,0 +1,107 @@
+"""skewridge fit."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from ..adaptive import AdaptiveKernelRidge
+from ..atomic import check_target
+from ..checks import check_choice, format_bytes
+from ..estimators import DacKernelRidge
+from ..persist import save_model
+from ._info import facts
+from ._reading import find_files
+from ._screen import Answer, Screen
+from ._table import TableRequest, read_table
+
+ESTIMATORS = {"adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What the user said of a fit."""
+
+    table: TableRequest
+    estimator: str
+    output: str
+    parameters: Sequence[str] | None = None
+    seed: int = 0
+    jobs: int = -1
+    memory_limit: str | None = None
+
+
+def fit_table(request: FitRequest, screen: Screen) -> Answer:
+    """Read, fit, save."""
+    model = make_estimator(request)
+    check_output(request.output, request.table.data)
+    table = read_table(request.table, screen)
+    pipeline = Pipeline([("table", request.table.encoder), ("model", model)])
+    screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
+    start = time.perf_counter()
+    with screen.progress():
+        pipeline.fit(table.features, table.response)
+    seconds = time.perf_counter() - start
+    names = list(table.features.columns)
+    about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
+    save_model(pipeline, request.output, about=about)
+    size = Path(request.output).stat().st_size
+    data = {
+        "model": request.output,
+        "bytes": size,
+        "estimator": type(model).__name__,
+        "target": request.table.target,
+        "features": names,
+        "n_rows": len(table.response),
+        "n_features": int(model.n_features_in_),
+        "seconds": seconds,
+        "chosen": facts(model),
+    }
+    return Answer(data, _told(data))
+
+
+def make_estimator(request: FitRequest) -> Any:
+    """Return the estimator with its parameters, or raise for one that there is not."""
+    cls = ESTIMATORS[check_choice("--estimator", request.estimator, list(ESTIMATORS))]
+    given = dict(_parameter(text) for text in request.parameters or ())
+    known = cls().get_params()
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+    shared = {"random_state": request.seed, "n_jobs": request.jobs, "memory_limit": request.memory_limit}
+    return cls(**{**shared, **given})
+
+
+def check_output(output: str, data: Sequence[str]) -> None:
+    """Refuse, before any work, a file that cannot be written or that is among those to be read."""
+    target = check_target(output)
+    if any(file.resolve() == target for file in find_files(data)):
+        raise ValueError(f"{output} is one of the files to be read. Name another one for the output.")
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    """Return name and value of "name=value"; what is not JSON is text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(f"--param must be name=value; got {text!r}.")
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value
+
+
+def _told(data: dict[str, Any]) -> list[str]:
+    chosen = ", ".join(f"{name} {value}" for name, value in data["chosen"].items())
+    return [
+        f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
+        f"{data['n_features']} features, {data['seconds']:.1f} s",
+        f"chosen: {chosen}",
+        f"saved: {data['model']} ({format_bytes(data['bytes'])})",
+        f"next: skewridge evaluate {data['model']} DATA, skewridge predict {data['model']} DATA",
+    ]

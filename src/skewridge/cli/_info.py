@@ -1,0 +1,87 @@
+"""skewridge info."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..checks import format_bytes
+from ..columns import Column
+from ..persist import ModelFile, read_model
+from ._screen import Answer, Table
+
+TOLD = ("n_centers_", "adapt_", "kernel_", "n_nodes_", "n_distinct_", "bandwidth_", "penalty_", "solver_")
+
+
+def describe(path: str) -> Answer:
+    """Tell what is in a model file."""
+    file = read_model(path)
+    estimator = final_step(file.model)
+    columns = columns_of(file.model)
+    data = {
+        "model": path,
+        "bytes": os.path.getsize(path),
+        "skewridge": file.library,
+        "estimator": type(estimator).__name__,
+        "target": file.about.get("target"),
+        "n_rows": response_rows(file),
+        "columns": [{"name": c.name, "kind": c.kind, "levels": list(c.levels)} for c in columns],
+        "n_features": int(estimator.n_features_in_),
+        "parameters": {name: plain(value) for name, value in estimator.get_params(deep=False).items()},
+        "chosen": facts(estimator),
+    }
+    rows = [[c.name, c.kind, str(len(c.features)), ", ".join(c.levels)[:60]] for c in columns]
+    return Answer(
+        data, [*_told(data), *([Table(["column", "kind", "features", "levels"], rows, numbers=False)] if rows else [])]
+    )
+
+
+def final_step(model: Any) -> Any:
+    """The estimator itself, of a pipeline or alone."""
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def columns_of(model: Any) -> list[Column]:
+    """The columns of a table that a model takes; of an estimator alone, numbers of the names it was fitted to."""
+    if hasattr(model, "steps"):
+        return list(model.steps[0][1].columns_)
+    return [Column(name, "number") for name in getattr(model, "feature_names_in_", ())]
+
+
+def response_rows(file: ModelFile) -> int | None:
+    """The rows that the model was fitted to, where that is known."""
+    response = file.about.get("response")
+    return len(response) if isinstance(response, np.ndarray) and response.ndim == 1 else None
+
+
+def facts(estimator: Any) -> dict[str, Any]:
+    """What was chosen, in a few words."""
+    found = {name.rstrip("_"): getattr(estimator, name, None) for name in TOLD}
+    return {name: _short(value) for name, value in found.items() if value is not None and np.ndim(value) == 0}
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON, which has no infinities."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    known = isinstance(value, int | str | None) or (isinstance(value, float) and np.isfinite(value))
+    return value if known else str(value)
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else plain(value)
+
+
+def _told(data: dict[str, Any]) -> list[str]:
+    rows = "" if data["n_rows"] is None else f", {data['n_rows']:,} rows"
+    target = "" if data["target"] is None else f" of {data['target']!r}"
+    return [
+        f"{data['estimator']}{target}{rows}, {data['n_features']} features",
+        f"{data['model']}: {format_bytes(data['bytes'])}, written by skewridge {data['skewridge']}",
+        "chosen: " + ", ".join(f"{name} {value}" for name, value in data["chosen"].items()),
+        "parameters: " + ", ".join(f"{name}={value!r}" for name, value in data["parameters"].items()),
+    ]

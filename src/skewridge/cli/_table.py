@@ -1,0 +1,140 @@
+"""From files to features and a response: which columns, of what kind, and what happens to missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..checks import check_choice
+from ..columns import Column, as_frame, check_columns, codes_of, count_missing, refuse_missing
+from ..encoding import TableEncoder
+from ..slices import FloatArray
+from ._reading import find_files, read_tables
+from ._screen import Screen
+
+MISSING = ("refuse", "impute", "drop")
+FEWEST = 20  # rows from which a column can seem to count them
+REMEDY = "Add --missing impute or --missing drop, or correct the table."
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """What the user said of a table to fit to."""
+
+    data: Sequence[str]
+    target: str
+    features: str | None = None
+    exclude: str | None = None
+    missing: str = "refuse"
+    categorical: str | None = None
+    ordinal: Sequence[str] | None = None
+    max_categories: int = 30
+    delimiter: str | None = None
+
+    @property
+    def orders(self) -> dict[str, list[str] | None]:
+        """Columns with an order, and their levels where they were given."""
+        pairs = [text.partition("=") for text in self.ordinal or ()]
+        return {name.strip(): split_names(levels) or None for name, _, levels in pairs}
+
+    @property
+    def categories(self) -> list[str]:
+        """Columns that are categories whatever they hold."""
+        return split_names(self.categorical)
+
+    @property
+    def encoder(self) -> Any:
+        """What turns the columns into numbers."""
+        policy = "impute" if self.missing == "impute" else "refuse"
+        return TableEncoder(self.categories, self.orders, policy, self.max_categories)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features as a data frame, and the response."""
+
+    features: Any
+    response: FloatArray
+
+
+def split_names(text: str | None) -> list[str]:
+    """Return the names between commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def read_table(request: TableRequest, screen: Screen) -> Table:
+    """Read what a model is to be fitted to."""
+    check_choice("--missing", request.missing, MISSING)
+    files = find_files(request.data)
+    texts = {*request.categories, *request.orders}
+    screen.step(f"Reading {_listed(files)}")
+    frame = as_frame(read_tables(files, texts=texts, delimiter=request.delimiter, note=screen.note))
+    names = feature_names(request, frame)
+    note_row_numbers(frame[names], screen)
+    frame, y = with_target(frame, request.target, request.missing, screen)
+    if request.missing == "refuse":
+        refuse_missing(frame[names], REMEDY)
+    kept = complete_rows(frame[names], request.missing, screen)
+    return Table(frame[names][kept].reset_index(drop=True), y[kept])
+
+
+def feature_names(request: TableRequest, frame: Any) -> list[str]:
+    """Return the columns to predict from, or raise for columns that are not there."""
+    wanted, excluded = split_names(request.features), split_names(request.exclude)
+    check_columns([request.target, *wanted, *excluded, *request.categories, *request.orders], frame.columns)
+    names = [name for name in wanted or frame.columns if name != request.target and name not in excluded]
+    if not names:
+        raise ValueError(f"There is no column to predict {request.target!r} from.")
+    odd = [name for name in (*request.categories, *request.orders) if name not in names]
+    if odd:
+        raise ValueError(
+            f"{odd[0]!r} is not among the columns to predict from. Leave it out of --categorical and --ordinal."
+        )
+    return names
+
+
+def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[Any, FloatArray]:
+    """Return the rows that have a response, and the response."""
+    y = codes_of(Column(target, "number"), frame[target])
+    absent = np.isnan(y)
+    if absent.any() and missing == "refuse":
+        refuse_missing(frame[[target]], REMEDY)
+    if absent.all():
+        raise ValueError(f"No row has a value of {target!r}.")
+    if absent.any():
+        screen.note(f"{absent.sum()} of {len(y)} rows without {target!r} are left out.")
+    return frame[~absent], y[~absent]
+
+
+def note_row_numbers(features: Any, screen: Screen) -> None:
+    """Tell of columns that count the rows, which models take for information."""
+    whole = features.select_dtypes("integer")
+    counting = [name for name in whole if len(whole) >= FEWEST and (whole[name].diff().iloc[1:] == 1).all()]
+    if counting:
+        screen.note(f"{counting[0]!r} seems to number the rows. If it does, add --exclude {counting[0]}.")
+
+
+def complete_rows(features: Any, missing: str, screen: Screen) -> Any:
+    """Return which rows are to be used, telling of the others; all but with "drop"."""
+    counts, n_rows = count_missing(features)
+    if missing != "drop" or not counts:
+        if counts:
+            screen.note(
+                f"{n_rows} of {len(features)} rows have missing values, which are imputed ({_counted(counts)})."
+            )
+        return np.ones(len(features), dtype=bool)
+    if n_rows == len(features):
+        raise ValueError(f"Every row has missing values ({_counted(counts)}): --missing drop leaves none.")
+    screen.note(f"{n_rows} of {len(features)} rows have missing values and are left out ({_counted(counts)}).")
+    return ~features.isna().any(axis=1).to_numpy()
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name!r}: {count}" for name, count in counts.items())
+
+
+def _listed(files: Sequence[Any]) -> str:
+    return str(files[0]) if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"

@@ -1,0 +1,112 @@
+"""How a fitted estimator shows itself in a notebook: scikit-learn's diagram, and below it what the fit chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+_TABLE = (
+    '<details open style="margin-top:0.5em"><summary style="cursor:pointer">What was fitted</summary>'
+    '<table style="border-collapse:collapse;text-align:left">{rows}</table></details>'
+)
+_ROW = '<tr><th scope="row" style="text-align:left;padding:0 1em 0 0">{}</th><td style="text-align:left">{}</td></tr>'
+
+
+class NotebookMixin:
+    """Appends ``_summary()``, names to texts, to scikit-learn's HTML representation of a fitted estimator.
+
+    ``set_config(display="text")`` switches both off, as for any estimator.
+    """
+
+    @property
+    def _repr_html_(self) -> Any:
+        inner = super()._repr_html_  # type: ignore[misc]  # raises where the display is text
+        return lambda: inner() + self._summary_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += self._summary_html()
+        return bundle
+
+    def _summary_html(self) -> str:
+        return html_table(self._summary()) if hasattr(self, "n_features_in_") else ""
+
+    def _summary(self) -> dict[str, str]:
+        raise NotImplementedError
+
+
+def html_table(summary: Mapping[str, str]) -> str:
+    """Return names and texts as a small table that takes the page's colours.
+
+    Examples
+    --------
+    >>> "a &lt; b" in html_table({"order": "a < b"})
+    True
+    """
+    return _TABLE.format(rows="".join(_ROW.format(escape(name), escape(text)) for name, text in summary.items()))
+
+
+def dealt_summary(model: Any) -> dict[str, str]:
+    """How a fitted DacRegressor or DacKernelRidge dealt its rows, in words."""
+    slices, k = model.slices_, model.n_nodes_
+    return {
+        "slices": f"{len(slices):,}, {len(slices.occupied):,} of them occupied; the fullest holds "
+        f"{slices.counts.max() / slices.n_rows:.1%} of {slices.n_rows:,} rows",
+        "nodes": f"{k:,} of {model.n_distinct_ / k:,.0f} rows on average (N* = {model.n_oversampled_:,}, "
+        f"N~ = {model.n_distinct_:,})",
+    }
+
+
+def partition_summary(model: Any) -> dict[str, str]:
+    """What a fitted DacKernelRidge did, in words."""
+    shared = getattr(model, "center_rows_", None)
+    return {
+        **dealt_summary(model),
+        **({} if shared is None else {"centres": f"{len(shared):,}, shared by all nodes"}),
+        **_kernel(model, model.kernel),
+        "penalty": _penalty(model.penalty_, model.tuning_.criterion),
+    }
+
+
+def centers_summary(model: Any) -> dict[str, str]:
+    """What a fitted AdaptiveKernelRidge did, in words."""
+    tuning = model.tuning_
+    risk = tuning.chosen.get("risk")
+    evenly = f"{model.adapt_:.0%} of them evenly over the slices of the {model.slice_on_}"
+    scales = "as they are" if model.scale_features is None else f"{tuning.chosen['features']} scales"
+    judged = {} if risk is None else {"cross-validated": f"MSE {risk:.3g} of the variance of y"}
+    return {
+        "centres": f"{model.n_centers_:,}, drawn {evenly if model.adapt_ else 'at random'}",
+        "features": f"{model.n_features_in_:,}, {scales}",
+        **_kernel(model, model.kernel_),
+        "penalty": _penalty(model.penalty_, tuning.criterion),
+        **judged,
+        "solver": model.solver_ if model.n_iter_ is None else f"{model.solver_}, {model.n_iter_} steps",
+    }
+
+
+def spline_summary(model: Any) -> dict[str, str]:
+    """What a fitted SmoothingSpline did, in words."""
+    used = [term for term, theta in zip(model.terms_, model.theta_, strict=True) if theta > 0]
+    return {
+        "free": ", ".join(model.free_terms_),
+        "penalised": ", ".join(used) or "none",
+        "knots": f"{len(model.knots_):,}",
+        "penalty": f"{model.penalty_:.3g}" + (" (chosen by gcv)" if model.penalty == "auto" else ""),
+        "degrees of freedom": f"{model.dof_:.4g}",
+    }
+
+
+def _kernel(model: Any, name: str) -> dict[str, str]:
+    width = "" if model.bandwidth_ is None else f", bandwidth {model.bandwidth_:.4g}"
+    return {"kernel": f"{name}{width}"}
+
+
+def _penalty(penalty: Any, criterion: str) -> str:
+    values = np.atleast_1d(penalty)
+    told = f"{values[0]:.3g}" if len(values) == 1 else f"{values.min():.3g} to {values.max():.3g}, one a node"
+    return told if criterion in ("given", "none") else f"{told} (chosen by {criterion})"

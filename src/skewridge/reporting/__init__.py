@@ -1,0 +1,118 @@
+"""The report: a fitted model and rows -> a plain dict -> one HTML page (the ``report`` extra)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..atomic import atomic_file, check_target
+from ..checks import check_real
+from . import _cautions, _cost, _errors, _method, _reproduce, _response
+from ._case import make_case, tell
+from ._render import check_extra, render
+from ._reproduce import checksum
+
+__all__ = ["checksum", "collect", "render", "report"]
+
+FORMAT = 1
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    y_ref: Any = None,
+    slices: Any = "auto",
+    output: int | None = None,
+    seconds: float | None = None,
+    title: str | None = None,
+) -> str:
+    """Return one self-contained HTML page about a fitted model, and write it to a file where a path is given.
+
+    It tells what the response looks like, what was done, how good the model is overall and where the response is
+    rare, what it cost, and how to reproduce it.
+
+    Parameters
+    ----------
+    model : fitted regressor
+        Of this package, or a pipeline or search around one. Others are told of with what they have.
+    X : (n, d) array or data frame
+        Rows to judge the model by, preferably rows that it has not seen.
+    y : (n,) array or series
+        Their response.
+    path : path, optional
+        Where to write the page. The file is there in full or not at all.
+    y_ref : (N,) array or series, optional
+        The training response, which decides what is rare; y unless given.
+    slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
+        How y_ref is cut. "auto" is the model's own rule; Scott's, or "log" for heavy tails, where it has none.
+    output : int, optional
+        Which column of y, where there are several.
+    seconds : float, optional
+        How long the fit took, where that is known.
+    title : str, optional
+
+    Returns
+    -------
+    html : str
+
+    Examples
+    --------
+    >>> from skewridge import AdaptiveKernelRidge, report, response_train_test_split
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> X_train, X_test, y_train, y_test = response_train_test_split(X, y, random_state=0)
+    >>> model = AdaptiveKernelRidge(random_state=0).fit(X_train, y_train)
+    >>> html = report(model, X_test, y_test, y_ref=y_train)  # or with path="report.html"
+    >>> html.startswith("<!doctype html>")
+    True
+    """
+    check_extra()
+    if path is not None:
+        check_target(path)
+    html = render(collect(model, X, y, y_ref=y_ref, slices=slices, output=output, seconds=seconds, title=title))
+    if path is not None:
+        with atomic_file(path) as file:
+            file.write(html.encode())
+    return html
+
+
+def collect(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    y_ref: Any = None,
+    slices: Any = "auto",
+    output: int | None = None,
+    seconds: float | None = None,
+    title: str | None = None,
+) -> dict[str, Any]:
+    """Return what a report tells as plain data that JSON holds; the parameters are those of :func:`report`.
+
+    Examples
+    --------
+    >>> from skewridge import DacKernelRidge
+    >>> from skewridge.datasets import make_peaks
+    >>> from skewridge.reporting import collect
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> told = collect(DacKernelRidge(n_nodes=5, random_state=0).fit(X, y), X, y)
+    >>> list(told)
+    ['format', 'title', 'cautions', 'response', 'method', 'errors', 'cost', 'reproduce']
+    >>> told["method"]["nodes"]["n_nodes"], told["errors"]["rows"]
+    (5, 'fitted')
+    """
+    case = make_case(model, X, y, y_ref, slices, output)
+    took = {} if seconds is None else {"seconds": check_real("seconds", seconds, 0)}
+    return {
+        "format": FORMAT,
+        "title": f"{type(case.fitted).__name__} for {case.target}" if title is None else str(title),
+        "cautions": tell(_cautions.PARTS, case),
+        "response": tell(_response.PARTS, case),
+        "method": tell(_method.PARTS, case),
+        "errors": tell(_errors.PARTS, case),
+        "cost": {**took, **tell(_cost.PARTS, case)},
+        "reproduce": tell(_reproduce.PARTS, case),
+    }

@@ -1,0 +1,84 @@
+"""What a reader should know before trusting the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._case import Case, Part
+
+FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote
+
+
+def _seen(case: Case) -> str | None:
+    if not case.seen:
+        return None
+    return (
+        "The model was fitted to the very rows that it is judged by, so all errors below are too small. Judge it by "
+        "rows that it has not seen: report(model, X_test, y_test, y_ref=y_train)."
+    )
+
+
+def _few(case: Case) -> str | None:
+    n = int(np.count_nonzero(case.rare))
+    if not case.sliced or n >= FEW_ROWS:
+        return None
+    held, lie = f"Only {n}" if n else "None", "lies" if n < 2 else "lie"
+    return f"{held} of the rows that the model is judged by {lie} in the rare region: the error there says little."
+
+
+def _flat(case: Case) -> str | None:
+    if not case.sliced or case.predicted_rare.any():
+        return None
+    return "No prediction lies in the rare region: the model flattens what is rare."
+
+
+def _worse(case: Case) -> str | None:
+    error, spread = case.predicted - case.y, case.y - case.y_ref.mean()
+    if not case.rare.any() or np.sum(error[case.rare] ** 2) < np.sum(spread[case.rare] ** 2):
+        return None
+    return "Where the response is rare the model is no better than predicting the mean."
+
+
+def _at_edge(case: Case) -> str | None:
+    names = " and ".join(case.fitted.tuning_.at_edge)
+    return f"The chosen {names} is at the edge of what was tried; pass a number to go beyond." if names else None
+
+
+def _dominant(case: Case) -> str | None:
+    tuning = case.fitted.tuning_
+    if not len(tuning.dominant):
+        return None
+    rows = ", ".join(str(row) for row in tuning.dominant[:FEW_ROWS])
+    more = f" and {len(tuning.dominant) - FEW_ROWS} more" if len(tuning.dominant) > FEW_ROWS else ""
+    return (
+        f"Training rows {rows}{more} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
+        f"{tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong."
+    )
+
+
+def _aim(case: Case) -> str | None:
+    cost = case.fitted.tuning_.cost
+    if cost is None:
+        return None
+    return (
+        f"Choices aimed at {case.fitted.tuning_.scoring}, not at the mean squared error, which is {cost['ratio']:.2f} "
+        f"times the least that was tried; the bias is {cost['bias']:.2g}."
+    )
+
+
+def _seedless(case: Case) -> str | None:
+    if case.fitted.random_state is not None:
+        return None
+    return "No seed was set (random_state=None): fitting again gives a somewhat different model."
+
+
+PARTS = (
+    Part("seen", (), _seen),
+    Part("few_rare_rows", (), _few),
+    Part("flat", (), _flat),
+    Part("worse_than_the_mean", (), _worse),
+    Part("at_edge", ("tuning_.at_edge",), _at_edge),
+    Part("dominant_rows", ("tuning_.dominant", "tuning_.pulls"), _dominant),
+    Part("aim", ("tuning_.cost",), _aim),
+    Part("no_seed", ("random_state",), _seedless),
+)

@@ -1,0 +1,106 @@
+"""From a report's data to one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..checks import format_bytes
+from ._charts import charts
+from ._numbers import counted, number, percent, span
+
+# Told apart by readers of any colour vision; contrasts are checked in tests.
+LIGHT = {
+    "page": "#f3f4f6",
+    "card": "#ffffff",
+    "text": "#1b1f24",
+    "muted": "#57606a",
+    "line": "#d8dce1",
+    "control": "#7a828c",
+    "common": "#3a6ea5",
+    "rare": "#b93f0b",
+    "band": "#fcefe6",
+    "accent": "#1d5fa3",
+    "on-accent": "#ffffff",
+    "focus": "#6d28d9",
+}
+DARK = {
+    "page": "#0f1217",
+    "card": "#181c23",
+    "text": "#e6e9ee",
+    "muted": "#a3acb8",
+    "line": "#2f3641",
+    "control": "#76808d",
+    "common": "#77a8dd",
+    "rare": "#fb923c",
+    "band": "#30231b",
+    "accent": "#8bbcf0",
+    "on-accent": "#10151c",
+    "focus": "#c4a7ff",
+}
+SCORES = {
+    "mse": ("Overall", "mean squared error over all rows"),
+    "rare_mse": ("Rare (observed)", "rows whose response is rare; favours models that over-predict"),
+    "rare_mse_by_prediction": ("Rare (predicted)", "rows whose prediction is rare"),
+    "balanced_mse": ("Balanced", "every slice of the response counts alike"),
+    "sera": ("Extremes (SERA)", "a sum of squared errors, the more extreme the response the more they count"),
+}
+
+
+def check_extra() -> None:
+    """Refuse where what the page is made with is not installed."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "An HTML report needs jinja2: pip install 'skewridge[report]'. The data alone, "
+            "skewridge.reporting.collect(...), need nothing more."
+        ) from error
+
+
+def render(data: dict[str, Any]) -> str:
+    """Return the page that tells what :func:`collect` found; everything in it that came from data is escaped.
+
+    Examples
+    --------
+    >>> from skewridge import DacKernelRidge
+    >>> from skewridge.datasets import make_peaks
+    >>> from skewridge.reporting import collect, render
+    >>> X, y = make_peaks(200, 2, random_state=0)
+    >>> told = collect(DacKernelRidge(n_nodes=2, random_state=0).fit(X, y), X, y, title="peaks & more")
+    >>> "<h1>peaks &amp; more</h1>" in render(told)
+    True
+    """
+    check_extra()
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    page = Environment(
+        loader=PackageLoader("skewridge.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page.filters.update(number=number, counted=counted, percent=percent, size=format_bytes, value=value)
+    page.globals.update(span=span)
+    drawn = charts(data)
+    return page.get_template("report.html").render(
+        **data, charts=drawn, live=_live(data, drawn), palettes={"light": LIGHT, "dark": DARK}, names=SCORES
+    )
+
+
+def value(given: Any) -> str:
+    """Write a setting: numbers for people, texts as they are."""
+    return number(given, 4) if isinstance(given, float) else str(given)
+
+
+def _live(data: dict[str, Any], drawn: dict[str, Any]) -> dict[str, Any]:
+    """What the page's script needs: the marks of every chart, and rows and squared errors of every slice."""
+    marks = {name: [[round(m.x, 2), round(m.y, 2), m.text, m.slice] for m in c.marks] for name, c in drawn.items()}
+    both = zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
+    return {"marks": marks, "slices": [_slice(s, e) for s, e in both]}
+
+
+def _slice(s: dict[str, Any], e: dict[str, Any]) -> dict[str, Any]:
+    n = e["n_rows"]
+    held = {"rare": s["rare"], "held": bool(s["count"] or n), "rows": n}
+    return {**held, "squares": n * (e["mse"] or 0.0), "mean": n * (e["mean"] or 0.0)}

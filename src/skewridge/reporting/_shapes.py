@@ -1,0 +1,144 @@
+"""Shapes, marks and axes in per cent of a plot's width and height, so that a page of any width can draw them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._numbers import linear_ticks, log_ticks, number, rounded
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A title, and labels with their places from the left or the bottom."""
+
+    title: str
+    ticks: list[tuple[float, str]]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """An SVG path with a class, and the slice that it belongs to, if any."""
+
+    path: str
+    kind: str
+    slice: int | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place that can be pointed at, from the left and the bottom, what it says, and its slice, if any."""
+
+    x: float
+    y: float
+    text: str
+    slice: int | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """One of the scales along which a chart can be drawn."""
+
+    name: str
+    axis: Axis
+    shapes: list[Shape]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What a page needs to draw a chart; ``near`` is how a pointer finds a mark, by "x" or by "xy"."""
+
+    name: str
+    title: str
+    x: Axis
+    views: list[View]
+    marks: list[Mark]
+    legend: list[tuple[str, str]] = field(default_factory=list)
+    behind: list[Shape] = field(default_factory=list)
+    near: str = "x"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From a value to per cent of the axis, linear or logarithmic; what lies outside is drawn at the end.
+
+    Examples
+    --------
+    >>> Scale(0, 4)(1), Scale(1, 100, log=True)(10), Scale(0, 4)(9)
+    (25.0, 50.0, 100.0)
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        bend = math.log if self.log else float
+        low, high, at = (bend(v) for v in (self.low, self.high, min(max(value, self.low), self.high)))
+        return 100.0 * (at - low) / ((high - low) or 1.0)
+
+    def axis(self, title: str, most: int = 7) -> Axis:
+        """Return the axis with labels at round numbers."""
+        ticks = log_ticks(self.low, self.high, most) if self.log else linear_ticks(self.low, self.high)
+        return Axis(f"{title}, log scale" if self.log else title, [(self(tick), number(tick)) for tick in ticks])
+
+
+@dataclass(frozen=True)
+class SliceScale:
+    """From the response to per cent of an axis along which all slices are equally wide.
+
+    ``inset`` per cent at either end are for values beyond the edges.
+    """
+
+    edges: list[float]
+    places: list[float]
+    inset: float = 0.0
+
+    def __call__(self, values: Any) -> Any:
+        inside = self.inset + (1.0 - self.inset / 50.0) * np.interp(values, self.edges, self.places)
+        below, above = np.less(values, self.edges[0]), np.greater(values, self.edges[-1])
+        return np.select([below, above], [0.0, 100.0], inside).tolist()
+
+    def axis(self, title: str, n_ticks: int = 5) -> Axis:
+        """Return the axis with labels at round numbers, about evenly spread."""
+        ticks: list[tuple[float, str]] = []
+        for value in np.interp(np.linspace(0.0, 100.0, n_ticks), self.places, self.edges):
+            label = next((v for v in (rounded(value, digits) for digits in (1, 2, 3)) if self._near(v, value)), value)
+            place = self(label)
+            if not ticks or place - ticks[-1][0] > 60.0 / n_ticks:
+                ticks.append((place, number(label)))
+        return Axis(title, ticks)
+
+    def _near(self, candidate: float, value: float) -> bool:
+        """Whether a rounder number lies within the edges and about where it is wanted."""
+        inside = self.edges[0] <= candidate <= self.edges[-1]
+        return bool(inside and abs(self(candidate) - self(value)) < 5.0)
+
+
+def bar(left: float, right: float, height: float) -> str:
+    """Return the path of a bar that stands on the axis, with a little room beside it."""
+    room = min(0.15 * (right - left), 0.3)
+    return f"M{_n(left + room)} 100V{_n(100 - height)}H{_n(right - room)}V100Z"
+
+
+def dash(left: float, right: float, height: float) -> str:
+    """Return the path of a level line."""
+    return f"M{_n(left)} {_n(100 - height)}H{_n(right)}"
+
+
+def dot(x: float, y: float) -> str:
+    """Return the path of a point: a line without length, which round ends turn into a dot of any stretch."""
+    return f"M{_n(x)} {_n(100 - y)}h0"
+
+
+def line(points: Sequence[tuple[float, float]]) -> str:
+    """Return the path through points."""
+    return "M" + "L".join(f"{_n(x)} {_n(100 - y)}" for x, y in points)
+
+
+def _n(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")
