@@ -121,7 +121,6 @@ def along_slices(column, low, high):
         return [
             Inequality(name, slope(part, "l", column or error), low, high)
             for name, part in parts(table, "function", "d")
-            for name, part in parts(table, "function", "d")
         ]
 
     return tests
