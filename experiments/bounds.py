@@ -153,7 +153,7 @@ def draw_risk(table, folder):
                             linestyle="-" if column in ("value", "bound") else "--", label=names[column])  # fmt: skip
             log_along(ax, sorted(table["N"].unique()), "N")
             ax.set_yscale("log")
-            ax.set_title(f"{STYLES[method][0]}\n{VERSION_NAMES[version]}", fontsize=9)
+            ax.set_title(f"{STYLES[method][0]}\n{VERSION_NAMES[version]}")
     legend(figure, axes)
     save(figure, folder, "bounds_risk")
 
@@ -162,7 +162,7 @@ def draw_rest(table, folder):
     figure, axes = panels(1, len(VERSIONS) + 1)
     for ax, version in zip(axes[0], VERSIONS, strict=False):
         draw_variance(ax, select(table, part="variance", version=version))
-        ax.set_title(f"variance\n{VERSION_NAMES[version]}", fontsize=9)
+        ax.set_title(f"variance\n{VERSION_NAMES[version]}")
     draw_sizes(axes[0, -1], select(table, part="size", k=100))
     legend(figure, axes)
     save(figure, folder, "bounds")

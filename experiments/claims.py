@@ -14,6 +14,9 @@ from fits import METHODS
 
 LEVEL, NEAR, DOUBLE = np.log(1.1), np.log(1.25), np.log(1.75)  # "the same", "robust" and "almost doubles"
 FEW_TIMES = np.log(2.0)  # "comparable" cost
+SELECTION = (
+    "Rows are selected on a noisy response: the copies' noise is biased, and a smaller penalty does not hide it."
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,16 @@ def tagged(tag, make):
     ]
 
 
+def on(part, make):
+    """The same tests on a part of the table."""
+    return lambda table, column="mse": make(part(table), column)
+
+
+def of_operations(make):
+    """The same tests of operations, which do not depend on the version."""
+    return lambda table, column="mse": make(select(table, version="node"), "flops")
+
+
 def skewed(table):
     return table["function"] != "unskewed"
 
@@ -113,15 +126,12 @@ def scenario(function, low=-np.inf, high=0.0):
     return versus("oversampled", "classical", "function", keep=lambda t: t["function"] == function, low=low, high=high)
 
 
-def along_slices(column, low, high):
+def along_slices(low, high):
     """Tests of the slope along the number of slices."""
 
-    def tests(table, error="mse"):
+    def tests(table, column="mse"):
         table = figure5.numbered(table[skewed(table)])
-        return [
-            Inequality(name, slope(part, "l", column or error), low, high)
-            for name, part in parts(table, "function", "d")
-        ]
+        return [Inequality(name, slope(part, "l", column), low, high) for name, part in parts(table, "function", "d")]
 
     return tests
 
@@ -161,7 +171,7 @@ def against_full(method, low=-np.inf, high=0.0, beyond=0):
     return tests
 
 
-def at_every_k(first, second, **bounds):
+def at_every_k(first="oversampled", second="classical", **bounds):
     """Tests of one method against another on as many nodes."""
 
     def tests(table, column="mse"):
@@ -170,11 +180,6 @@ def at_every_k(first, second, **bounds):
             yield Inequality(f"k = {k}", log_ratio(part, {"method": first}, {"method": second}, column), **bounds)
 
     return lambda table, column="mse": list(tests(table, column))
-
-
-def costs_at_every_k(table, column="mse"):
-    """Tests that operations are comparable; they are the same in every version."""
-    return at_every_k("oversampled", "classical", high=FEW_TIMES)(select(table, version="node"), "flops")
 
 
 def flat_at_the_peak(table, column="mse"):

@@ -38,7 +38,7 @@ def draw(table, folder):
     for ax, column in zip(axes[0], ("mse", "rare_mse", "rare_predicted_mse"), strict=False):
         by_version(ax, table, column, METHODS)
     against_flops(axes[0, 3:], select(table, version="tuned"))
-    axes[0, 3].set_title("tuned", fontsize=9)
+    axes[0, 3].set_title("tuned")
     legend(figure, axes)
     save(figure, folder, "earthquakes")
 

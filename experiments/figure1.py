@@ -10,17 +10,21 @@ seed how much of the first peak's height the average has, and how many nodes rea
 import time
 
 import numpy as np
-from drawing import BLUE, GRAY, GREEN, RED, VERSION_NAMES, panels, save
+from drawing import BLUE, GRAY, GREEN, RED, VERSION_NAMES, errors_and_costs, panels, save
 from effects import select
-from fits import BANDWIDTHS, CODE_BANDWIDTH, fitted, make_data, versions_of, warm
+from fits import BANDWIDTHS, CENTERED, CODE_BANDWIDTH, described, fitted, make_data, versions_of, warm
 from study import Study, main
 
 from skewridge.datasets import CENTERS, peaks_truth
 from skewridge.metrics import rare_mse
 from skewridge.slices import slice_quietly
 
-METHODS = ("classical", "oversampled", "adaptive")
-TITLES = {"classical": "classical", "oversampled": "Algorithm 2", "adaptive": "adaptive centres"}
+METHODS = ("classical", "oversampled", "focus", "pilot", *CENTERED)
+TITLES = {
+    "classical": "classical",
+    "oversampled": "Algorithm 2",
+    "adaptive": "adaptive centres",
+}  # whose curves are drawn
 DRAWN = ("node", "tuned")  # versions whose curves are kept
 SCALES = {
     "tiny": {"N": 90, "k": 3, "seeds": 2},
@@ -48,7 +52,7 @@ def measure(cell):
         return list(data_rows(cell))
     X, y, X_test, truth = make_data(cell)
     width = CODE_BANDWIDTH if cell["version"] == "code" else BANDWIDTHS[1]
-    kept = {} if cell["method"] == "adaptive" else {"keep_nodes": True}
+    kept = {} if cell["method"] in CENTERED else {"keep_nodes": True}
     start = time.process_time()
     model = fitted(cell["method"], cell["version"], X, y, cell["k"], width, cell["seed"], **kept)
     seconds = time.process_time() - start
@@ -58,9 +62,14 @@ def measure(cell):
         "mse": float(np.mean((prediction - truth) ** 2)),
         "rare_mse": float(rare_mse(truth, prediction, y_ref=y)),
         **peak_of(model),
+        **described(model, len(y)),
         "seconds": seconds,
     }
-    return [found, *(curves(model) if cell["seed"] == 0 and cell["version"] in DRAWN else ())]
+    return [found, *(curves(model) if has_curves(cell) else ())]
+
+
+def has_curves(cell):
+    return cell["seed"] == 0 and cell["version"] in DRAWN and cell["method"] in TITLES
 
 
 def peak_of(model):
@@ -92,18 +101,23 @@ def data_rows(cell):
 
 
 def draw(table, folder):
+    draw_curves(table, folder)
+    errors_and_costs({"two peaks, d = 1": select(table, kind="number")}, METHODS, folder, "figure1_errors")
+
+
+def draw_curves(table, folder):
     figure, axes = panels(len(DRAWN), 4, width=3.3, height=3.0, sharey=True, width_ratios=[1, 2, 2, 2])
     data = select(table, method="data")
     for line, version in zip(axes, DRAWN, strict=True):
         draw_counts(line[0], select(data, kind="count"))
-        for ax, method in zip(line[1:], METHODS, strict=True):
+        for ax, method in zip(line[1:], TITLES, strict=True):
             # adaptive centres choose their settings themselves: one fit for both lines
             part = select(table, method=method, version="tuned" if method == "adaptive" else version)
             draw_fit(ax, data, part)
-            ax.set_title(f"{TITLES[method]}\n{VERSION_NAMES['tuned' if method == 'adaptive' else version]}", fontsize=9)
+            ax.set_title(f"{TITLES[method]}\n{VERSION_NAMES['tuned' if method == 'adaptive' else version]}")
     rows = select(data, kind="row")["y"]
     axes[0, 0].set_ylim(rows.min() - 0.4, rows.max() + 0.4)  # single nodes may go far beyond
-    axes[0, 1].legend(loc="upper right", frameon=False, fontsize=8)
+    axes[0, 1].legend(loc="upper right", frameon=False)
     save(figure, folder, "figure1")
 
 

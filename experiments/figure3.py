@@ -7,7 +7,7 @@ the first seed the slices before and after oversampling; for every seed the erro
 """
 
 import fits
-from drawing import GRAY, RED, by_version, legend, panels, save
+from drawing import GRAY, RED, errors_and_costs, legend, panels, save
 from effects import select
 from fits import CENTERED, cell_of, make_data, versions_of, warm
 from study import Study, main
@@ -50,14 +50,13 @@ def shape(cell):
 
 
 def draw(table, folder):
-    figure, axes = panels(3, len(SCENARIOS), width=4.2)
-    for line, (function, name) in zip(axes.T, SCENARIOS.items(), strict=True):
-        part = select(table, function=function)
-        draw_slices(line[0], select(part, kind="slice"), name)
-        for ax, column in zip(line[1:], ("mse", "rare_mse"), strict=True):
-            by_version(ax, select(part, kind="fit"), column, METHODS)
+    figure, axes = panels(1, len(SCENARIOS), width=3.6)
+    for ax, (function, name) in zip(axes[0], SCENARIOS.items(), strict=True):
+        draw_slices(ax, select(table, function=function, kind="slice"), name)
     legend(figure, axes)
     save(figure, folder, "figure3")
+    fits_of = {name: select(table, function=function, kind="fit") for function, name in SCENARIOS.items()}
+    errors_and_costs(fits_of, METHODS, folder, "figure3_errors")
 
 
 def draw_slices(ax, slices, name):

@@ -51,7 +51,7 @@ def draw_errors(table, folder):
     for line, column in zip(axes, rows, strict=True):
         for ax, version in zip(line, VERSIONS, strict=True):
             draw_against_nodes(ax, select(table, version=version), column)
-            ax.set_title(VERSION_NAMES[version], fontsize=9)
+            ax.set_title(VERSION_NAMES[version])
     legend(figure, axes)
     save(figure, folder, "figure6")
 
@@ -70,10 +70,10 @@ def draw_costs(table, folder):
     figure, axes = panels(1, 4)
     for ax, column in zip(axes[0, :2], ("seconds", "flops"), strict=True):
         draw_against_nodes(ax, select(table, version="node"), column)
-        ax.set_title(VERSION_NAMES["node"], fontsize=9)
+        ax.set_title(VERSION_NAMES["node"])
     tuned = select(table, version="tuned")
     against_flops(axes[0, 2:], tuned[tuned["k"].isin((1, table["k"].max())) & tuned["method"].isin(STYLES)])
-    axes[0, 2].set_title(f"tuned, k = {table['k'].max()}", fontsize=9)
+    axes[0, 2].set_title(f"tuned, k = {table['k'].max()}")
     legend(figure, axes)
     save(figure, folder, "figure6_costs")
 

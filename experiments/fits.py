@@ -21,7 +21,7 @@ from skewridge.slices import slice_quietly
 
 BANDWIDTHS = {1: 0.05, 2: 0.1, 3: 0.2, 4: 0.3, 6: 0.6}
 CODE_BANDWIDTH = 0.1  # the authors' code: exp(-100 r^2) in any dimension
-SEARCHED_ROWS = 1000  # the full fit's settings are searched with nodes of so many rows
+SEARCHED_ROWS = 500  # the full fit's settings are searched with nodes of so many rows
 
 TAUS = ("1/5", "1/4", "1/3", "1/2")  # and 1, which is "oversampled"
 PEAKS = {"unskewed": 0, "one peak": 1, "two peaks": 2}

@@ -1,38 +1,29 @@
-"""The paper's claims, in its order."""
+"""The paper's claims: its figures in their order, its supplement, its theory."""
 
 import figure5
 import numpy as np
 from claims import (
     DOUBLE,
+    FEW_TIMES,
     LEVEL,
+    SELECTION,
     Claim,
     against_full,
     along_slices,
     at_every_k,
-    at_most_l_times,
-    below_the_bound,
-    costs_at_every_k,
     equally_full,
     flat_at_the_peak,
-    fourth_order,
-    robust_to_nodes,
+    of_operations,
     robust_to_slices,
-    same_order,
     scenario,
     several,
     skewed,
     tagged,
     tau_helps,
     tau_speeds,
-    two_terms_dominate,
-    variance_falls,
     versus,
 )
-
-SELECTION = (
-    "Rows are selected on a noisy response: the copies' noise is biased, and a smaller penalty does not hide it."
-)
-COPIES = "Copies are no new observations: rows that nodes share bring the same noise into each of them."
+from paper_appendix import SUPPLEMENT, THEORY
 
 OVERSAMPLED, CLASSICAL = "oversampled", "classical"
 RULES_AND_FIXED = [
@@ -141,7 +132,7 @@ CLAIMS = (
         "figure5",
         "figure5_slices",
         "slope of log operations along log l > 0",
-        lambda table, column="mse": along_slices("flops", 0.0, np.inf)(table[table["version"] == "node"]),
+        of_operations(along_slices(0.0, np.inf)),
         shown="slope",
         errors=False,
         exact=True,
@@ -151,7 +142,7 @@ CLAIMS = (
         "figure5",
         "figure5_slices",
         "slope of log error along log l < 0",
-        along_slices(None, -np.inf, 0.0),
+        along_slices(-np.inf, 0.0),
         shown="slope",
     ),
     Claim(
@@ -166,7 +157,7 @@ CLAIMS = (
         "figure6",
         "figure6",
         "oversampled / classical < 1 at every k",
-        at_every_k(OVERSAMPLED, CLASSICAL),
+        at_every_k(),
         notes={"does not hold": SELECTION, "holds only under the published rule": SELECTION},
     ),
     Claim(
@@ -188,7 +179,7 @@ CLAIMS = (
         "figure6",
         "figure6_costs",
         "operations of oversampled / classical < 2 at every k",
-        costs_at_every_k,
+        of_operations(at_every_k(high=FEW_TIMES)),
         errors=False,
         exact=True,
         notes={"does not hold": "Nodes are larger by the rare rows they share, and cost grows as their cube."},
@@ -200,94 +191,6 @@ CLAIMS = (
         "breaks / classical < 1",
         at_every_k("breaks", CLASSICAL),
     ),
-    Claim(
-        "Whatever the number of nodes, oversampling is better than the classical method",
-        "supplement_nodes",
-        "supplement_nodes_mse",
-        "oversampled / classical < 1 at every k",
-        versus(OVERSAMPLED, CLASSICAL, "function", "d", "k"),
-        notes={"does not hold": SELECTION, "holds only under the published rule": SELECTION},
-    ),
-    Claim(
-        "The error is robust to the number of nodes",
-        "supplement_nodes",
-        "supplement_nodes_mse",
-        "k / middle k within 25%",
-        robust_to_nodes,
-    ),
-    Claim(
-        "Smoothing splines: oversampling is better than the classical method at every k",
-        "supplement_splines",
-        "supplement_splines_tuned",
-        "oversampled / classical < 1",
-        versus(OVERSAMPLED, CLASSICAL, "function", "k", keep=lambda t: t["method"].isin((OVERSAMPLED, CLASSICAL))),
-    ),
-    Claim(
-        "Smoothing splines: a larger tau is better",
-        "supplement_splines",
-        "supplement_splines_tuned",
-        "slope of log error along log tau < 0",
-        lambda table, column="mse": tau_helps("function", "d")(usual_nodes(table), column),
-        shown="slope",
-    ),
-    Claim(
-        "The risk is below the bound of Theorem 4.1",
-        "bounds",
-        "bounds_risk",
-        "risk / bound < 1",
-        below_the_bound,
-        errors=False,
-    ),
-    Claim(
-        "The first two terms of the bound are dominant (assumed in Corollary 4.2)",
-        "bounds",
-        "bounds_risk",
-        "remainder / (squared bias + variance) < 1",
-        two_terms_dominate,
-        errors=False,
-    ),
-    Claim(
-        "The variance falls with N~",
-        "bounds",
-        "bounds",
-        "variance of oversampled / classical < 1",
-        variance_falls,
-        errors=False,
-        notes={"does not hold": COPIES},
-    ),
-    Claim(
-        "N~ is at most l N",
-        "bounds",
-        "bounds",
-        "N~ / (l N) <= 1",
-        at_most_l_times,
-        errors=False,
-        exact=True,
-    ),
-    Claim(
-        "With a constant number of slices the cost is of the classical method's order",
-        "bounds",
-        "bounds",
-        "slope of log(operations / classical) along log N within 0.1 of 0, N = 10^4 to 10^6",
-        same_order,
-        shown="slope",
-        errors=False,
-        exact=True,
-    ),
-    Claim(
-        "With Scott's rule and k of the order of l the cost is O(N^4 / k^2)",
-        "bounds",
-        "bounds",
-        "slope of log(k^2 operations) along log N <= 4",
-        fourth_order,
-        shown="slope",
-        errors=False,
-        exact=True,
-    ),
+    *SUPPLEMENT,
+    *THEORY,
 )
-
-
-def usual_nodes(table):
-    """The number of nodes at which tau was varied."""
-    varied = table["method"].str.startswith("tau=")
-    return table[table["k"].isin(table.loc[varied, "k"])]

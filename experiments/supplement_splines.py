@@ -141,7 +141,7 @@ def draw_flops(table, folder):
     for line, (function, version) in zip(axes.T, columns, strict=True):
         part = select(table, function=function, version=version)
         against_flops(line, part[part["method"].isin(STYLES) & part["k"].isin((1, swept(part)[1][1]["k"].iloc[0]))])
-        line[0].set_title(f"{function}\n{NAMES[version]}", fontsize=9)
+        line[0].set_title(f"{function}\n{NAMES[version]}")
     legend(figure, axes)
     save(figure, folder, "supplement_splines_flops")
 
