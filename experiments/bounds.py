@@ -191,7 +191,6 @@ def draw_sizes(ax, table):
         ax.plot(part["N"], part["n_slices"], line, color=GRAY, marker="o", label=f"slices, {STYLES[method][0]}")
     log_along(ax, sorted(table["N"].unique()), "N")
     ax.set(yscale="log", title="N~ ≤ l N, k = 100")
-    ax.title.set_fontsize(9)
 
 
 STUDY = Study("bounds", cells, measure, draw)
