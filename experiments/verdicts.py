@@ -5,8 +5,9 @@
 A claim is tested under every published way of setting the penalty ("rule", "node", "code") and with everything tuned.
 It
 
-- holds, if it is true when tuned and under at least one published way; - holds only under the published rule, if it
-is true under at least one published way and not when tuned; - does not hold otherwise.
+- holds, if it is true when tuned and under at least one published way;
+- holds only under the published rule, if it is true under at least one published way and not when tuned;
+- does not hold otherwise.
 
 Claims that do not depend on such settings hold if they are true.
 """
