@@ -9,7 +9,7 @@ planned, without a fit.
 """
 
 import numpy as np
-from drawing import BLUE, GRAY, GREEN, PURPLE, RED, STYLES, VERSION_NAMES, legend, log_along, panels, save
+from drawing import BLUE, GRAY, GREEN, PURPLE, RED, STYLES, VERSION_NAMES, YELLOW, legend, log_along, panels, save
 from effects import select, summary
 from fits import METHODS, PENALTIES, cut_as, fitted, given
 from study import Study, main
@@ -142,7 +142,7 @@ def draw(table, folder):
 
 def draw_risk(table, folder):
     figure, axes = panels(2, len(VERSIONS))
-    colours = {"bias": BLUE, "variance": PURPLE, "remainder": GRAY, "bound": "black", "value": RED}
+    colours = {"bound": "black", "bias": BLUE, "variance": PURPLE, "remainder": YELLOW, "value": RED}
     names = {"value": "risk", "bound": "bound, in all", "bias": "bound: squared bias", "variance": "bound: variance",
              "remainder": "bound: remainder"}  # fmt: skip
     for line, method in zip(axes, ("classical", "oversampled"), strict=True):
@@ -152,7 +152,7 @@ def draw_risk(table, folder):
                 ax.errorbar(told["N"], told["mean"], told["error"], color=colour, marker="o", markersize=3, capsize=2,
                             linestyle="-" if column in ("value", "bound") else "--", label=names[column])  # fmt: skip
             log_along(ax, sorted(table["N"].unique()), "N")
-            ax.set_yscale("log")
+            ax.set(yscale="log", ylabel="squared error")
             ax.set_title(f"{STYLES[method][0]}\n{VERSION_NAMES[version]}")
     legend(figure, axes)
     save(figure, folder, "bounds_risk")
@@ -190,7 +190,7 @@ def draw_sizes(ax, table):
         ax.plot(part["N"], part["value"] / part["N"], line, color=RED, marker="s", label=f"N~/N, {STYLES[method][0]}")
         ax.plot(part["N"], part["n_slices"], line, color=GRAY, marker="o", label=f"slices, {STYLES[method][0]}")
     log_along(ax, sorted(table["N"].unique()), "N")
-    ax.set(yscale="log", title="N~ ≤ l N, k = 100")
+    ax.set(yscale="log", title="N~ ≤ l N, k = 100", ylabel="N~/N, and slices l")
 
 
 STUDY = Study("bounds", cells, measure, draw)

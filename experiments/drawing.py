@@ -29,7 +29,7 @@ STYLES = {
     "tau=1/3": ("τ = 1/3", RED, "-.", ">"),
     "tau=1/4": ("τ = 1/4", RED, ":", "^"),
     "tau=1/5": ("τ = 1/5", RED, (0, (1, 3)), "d"),
-    "l=3": ("Algorithm 2, l = 3", RED, ":", "s"),
+    "l=3": ("Algorithm 2, l = 3", RED, ":", "D"),
     "l=5": ("l = 5", GRAY, "-", "^"),
     "l=10": ("l = 10", GRAY, "--", "v"),
     "sturges": ("Sturges", CYAN, "-", "D"),
@@ -41,10 +41,11 @@ STYLES = {
     "adaptive knots": ("one spline, adaptive knots", GREEN, "-", "*"),
     "adaptive gaussian": ("adaptive centres, gaussian", GREEN, "--", "*"),
 }
+HOLLOW = ("equal cost", "l=3", "focus", "adaptive gaussian")  # dots that share their colour and shape with others
 VERSION_NAMES = {
-    "rule": "as published, penalty 1/N",
-    "node": "as published, penalty n^(-2/3)",
-    "code": "authors' code, ridge n^(-2/3)",
+    "rule": r"as published, penalty $1/N$",
+    "node": r"as published, penalty $n^{-2/3}$",
+    "code": r"authors' code, ridge $n^{-2/3}$",
     "tuned": "tuned",
 }
 COLUMN_NAMES = {
@@ -76,7 +77,7 @@ def log_along(ax, numbers, label):
     """A logarithmic axis below, with the numbers that were run as ticks."""
     ax.set(xscale="log", xlabel=label)
     ax.minorticks_off()
-    ax.set_xticks(numbers, [f"{number:,.6g}" for number in numbers])
+    ax.set_xticks(numbers, [f"{number:,.0f}" if number >= 1 else f"{number:.2g}" for number in numbers])
 
 
 def logarithmic(ax, values):
@@ -98,33 +99,32 @@ def level(ax, table, column, method):
     ax.axhspan(mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
 
 
+def dots(ax, places, told, method):
+    """Means with bars of one standard error, without lines."""
+    label, colour, _, marker = STYLES[method]
+    size, face = 9 if marker == "*" else 5, "none" if method in HOLLOW else colour
+    ax.errorbar(places, told["mean"], told["error"], fmt=marker, color=colour, markerfacecolor=face, markersize=size,
+                capsize=2, label=label)  # fmt: skip
+
+
 def by_version(ax, table, column, methods):
     """Every method's mean and standard error in every version, side by side."""
     told = summary(table, ["method", "version"], column).set_index(["method", "version"])
     places = np.arange(len(VERSION_NAMES))
     for shift, method in zip(np.linspace(-0.3, 0.3, len(methods)), methods, strict=True):
-        label, colour, _, marker = STYLES[method]
         values = told.loc[method].reindex(VERSION_NAMES)
-        ax.errorbar(places + shift, values["mean"], values["error"], fmt=marker, color=colour, markersize=5, capsize=2,
-                    label=label)  # fmt: skip
+        dots(ax, places + shift, values, method)
     logarithmic(ax, table[column])
     ax.set_ylabel(COLUMN_NAMES[column])
-    ax.set_xticks(places, ("1/N", "n^(-2/3)", "code", "tuned"))
+    ax.set_xticks(places, ("$1/N$", "$n^{-2/3}$", "code", "tuned"))
 
 
 def against_flops(axes, table, columns=("mse", "rare_mse")):
     """Error against operations, one point a method, for two columns of the table on two axes."""
     for ax, column in zip(axes, columns, strict=True):
         for method in (m for m in STYLES if m in set(table["method"])):
-            label, colour, _, marker = STYLES[method]
             part = table[table["method"] == method]
-            told = summary(part, "method", column)
-            size = 9 if marker == "*" else 5
-            face = "none" if method in ("equal cost", "adaptive gaussian", "focus") else colour
-            ax.errorbar(
-                part["flops"].mean(), told["mean"], told["error"], fmt=marker, color=colour, markerfacecolor=face,
-                markersize=size, capsize=2, label=label,
-            )  # fmt: skip
+            dots(ax, part["flops"].mean(), summary(part, "method", column), method)
         logarithmic(ax, table[column])
         ax.set(xscale="log", xlabel=COLUMN_NAMES["flops"], ylabel=COLUMN_NAMES[column])
 

@@ -124,7 +124,7 @@ def draw_curves(table, folder):
 def draw_counts(ax, counts):
     heights = np.diff(counts["y"]).mean() if len(counts) > 1 else 1.0
     ax.barh(counts["y"], counts["x"], height=heights, align="edge", color=GRAY)
-    ax.set(xscale="log", xlabel="rows", ylabel="y", title="response")
+    ax.set(xscale="log", xlim=(0.5, None), xlabel="rows", ylabel="y", title="response")
 
 
 def draw_fit(ax, data, part):

@@ -255,7 +255,7 @@ def options(description, argv=None):
 @contextlib.contextmanager
 def stoppable(places):
     """Let a request to end be as gentle as Ctrl-C, and say what is kept."""
-    before = signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ SCALES = {
     "reduced": {"N": 3000, "k": (10, 20, 40), "usual": 20, "taus": ("1/5", "1/2"), "seeds": 3},
     "full": {"N": 10_000, "k": (10, 20, 40, 80), "usual": 20, "taus": TAUS, "seeds": 100},
 }
-NAMES = {**VERSION_NAMES, "rule": "penalty N^(-4/5)", "node": "penalty n^(-4/5)", "tuned": "GCV in every node"}
+NAMES = {**VERSION_NAMES, "rule": "penalty $N^{-4/5}$", "node": "penalty $n^{-4/5}$", "tuned": "GCV in every node"}
 
 
 def lacking():

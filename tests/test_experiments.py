@@ -58,8 +58,8 @@ def wait_for(folder, n_kept, process):
     raise AssertionError("the study does not get on")
 
 
-def start(folder, jobs):
-    command = [sys.executable, SLOW, folder, "--jobs", str(jobs)]
+def start(folder, jobs, before=()):
+    command = [*before, sys.executable, SLOW, folder, "--jobs", str(jobs)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
@@ -93,6 +93,15 @@ def test_a_stop_loses_no_more_than_the_cells_under_way(undisturbed, tmp_path, ho
     assert len(set(begun(tmp_path))) == slow_study.N_CELLS
     assert len(twice) <= jobs
     assert table_bytes(tmp_path) == table_bytes(undisturbed)
+
+
+def test_a_request_to_end_is_heard_where_ctrl_c_is_not(tmp_path):
+    deaf = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]  # as a script's background jobs are
+    process = start(tmp_path, 1, deaf)
+    wait_for(tmp_path, 1, process)
+    process.terminate()
+    assert process.communicate(timeout=30)[1].count("the same command goes on from there") == 1
+    assert process.returncode == 130
 
 
 def test_a_second_run_measures_nothing_and_gives_the_same_bytes(undisturbed, tmp_path):
