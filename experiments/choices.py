@@ -7,7 +7,7 @@ responses that are not skewed.
 """
 
 import numpy as np
-from drawing import BLUE, GREEN, PURPLE, RED, VERSION_NAMES, legend, log_along, panels, save
+from drawing import VERSION_NAMES, legend, log_along, panels, save, version_curve
 from effects import log_ratio, select
 from fits import METHODS, PENALTIES, cell_of, measure, versions_of, warm
 from study import Study, main
@@ -19,7 +19,6 @@ SCALES = {
     "reduced": {"N": 2000, "d": (1, 2, 4, 6), "k": 100, "seeds": 5, "widths": (0.25, 0.5, 1.0, 2.0, 4.0)},
     "full": {"N": 10000, "d": (1, 2, 4, 6), "k": 100, "seeds": 100, "widths": (0.25, 0.5, 1.0, 2.0, 4.0)},
 }
-COLOURS = {"rule": BLUE, "node": RED, "code": PURPLE, "tuned": GREEN}
 
 
 def cells(scale):
@@ -60,8 +59,7 @@ def draw(table, folder):
 
 def points(ax, places, told, version, **more):
     middle, low, high = np.array(told).T
-    ax.errorbar(places, middle, (middle - low, high - middle), color=COLOURS[version], marker="o", markersize=3,
-                capsize=2, label=VERSION_NAMES[version], **more)  # fmt: skip
+    version_curve(ax, places, middle, (middle - low, high - middle), version, **more)
 
 
 def draw_widths(ax, table, column):
@@ -74,7 +72,7 @@ def draw_widths(ax, table, column):
 
 
 def draw_fixed(ax, table, column):
-    for version in COLOURS:
+    for version in VERSION_NAMES:
         part = select(table, version=version)
         points(ax, [int(m[2:]) for m in FIXED], [ratio(part, column, method) for method in FIXED], version)
     log_along(ax, [int(method[2:]) for method in FIXED], "slices l")
@@ -82,7 +80,7 @@ def draw_fixed(ax, table, column):
 
 
 def draw_unskewed(ax, table, column):
-    for shift, version in enumerate(COLOURS):
+    for shift, version in enumerate(VERSION_NAMES):
         part = select(table, version=version)
         told = [ratio(select(part, function=function), column) for function in UNSKEWED]
         points(ax, np.arange(len(UNSKEWED)) + 0.12 * (shift - 1.5), told, version, linestyle="none")

@@ -8,6 +8,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from effects import select, summary
+from matplotlib.ticker import LogLocator
 from PIL import Image
 
 matplotlib.rcParams.update({"font.size": 8, "axes.titlesize": 9, "figure.titlesize": 11})
@@ -48,6 +49,7 @@ VERSION_NAMES = {
     "code": r"authors' code, ridge $n^{-2/3}$",
     "tuned": "tuned",
 }
+VERSION_STYLES = {"rule": (BLUE, "o"), "node": (RED, "s"), "code": (PURPLE, "^"), "tuned": (GREEN, "D")}
 COLUMN_NAMES = {
     "mse": "MSE",
     "rare_mse": "MSE, rare region",
@@ -71,6 +73,13 @@ def curve(ax, table, x, column, method, **more):
     told = summary(table, x, column)
     style = {"color": colour, "linestyle": line, "marker": marker, "label": label, "markersize": 4, "capsize": 2}
     ax.errorbar(told[x], told["mean"], told["error"], linewidth=1.3, elinewidth=0.9, **{**style, **more})
+
+
+def version_curve(ax, places, means, errors, version, **more):
+    """One version's means with bars of one standard error."""
+    colour, marker = VERSION_STYLES[version]
+    ax.errorbar(places, means, errors, color=colour, marker=marker, markersize=3, capsize=2,
+                label=VERSION_NAMES[version], **more)  # fmt: skip
 
 
 def log_along(ax, numbers, label):
@@ -127,6 +136,7 @@ def against_flops(axes, table, columns=("mse", "rare_mse")):
             dots(ax, part["flops"].mean(), summary(part, "method", column), method)
         logarithmic(ax, table[column])
         ax.set(xscale="log", xlabel=COLUMN_NAMES["flops"], ylabel=COLUMN_NAMES[column])
+        ax.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))  # more would overlap
 
 
 def errors_and_costs(tables, methods, folder, name):

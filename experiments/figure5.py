@@ -7,7 +7,18 @@ additions. The paper gives neither its fixed l nor its unskewed function: 5 and 
 has others.
 """
 
-from drawing import COLUMN_NAMES, RED, STYLES, VERSION_NAMES, against_flops, curve, legend, log_along, panels, save
+from drawing import (
+    COLUMN_NAMES,
+    STYLES,
+    VERSION_NAMES,
+    against_flops,
+    curve,
+    legend,
+    log_along,
+    panels,
+    save,
+    version_curve,
+)
 from effects import select, summary
 from fits import CENTERED, PEAKS, VERSIONS, cell_of, measure, versions_of, warm
 from study import Study, main
@@ -75,13 +86,11 @@ def draw_numbers(table, folder):
     table = numbered(table)
     columns = [(function, d) for function in list(PEAKS)[1:] for d in sorted(table["d"].unique())]
     figure, axes = panels(3, len(columns))
-    lines = dict(zip(VERSIONS, ("-", "--", ":", "-."), strict=True))
     for line, (function, d) in zip(axes.T, columns, strict=True):
         for ax, column in zip(line, ("mse", "rare_mse", "flops"), strict=True):
             for version in VERSIONS:
                 told = summary(select(table, function=function, d=d, version=version), "l", column)
-                ax.errorbar(told["l"], told["mean"], told["error"], color=RED, linestyle=lines[version], marker="s",
-                            markersize=3, capsize=2, label=VERSION_NAMES[version])  # fmt: skip
+                version_curve(ax, told["l"], told["mean"], told["error"], version)
             log_along(ax, sorted(table["l"].unique()), "slices l")
             ax.set(yscale="log", title=f"{function}, d = {d}", ylabel=COLUMN_NAMES[column])
     legend(figure, axes)

@@ -6,7 +6,6 @@ from claims import (
     DOUBLE,
     FEW_TIMES,
     LEVEL,
-    SELECTION,
     Claim,
     against_full,
     along_slices,
@@ -24,6 +23,7 @@ from claims import (
     versus,
 )
 from paper_appendix import SUPPLEMENT, THEORY
+from reasons import BIASED, ENDS, LARGER, PENALISED, SELECTION, SMALL
 
 OVERSAMPLED, CLASSICAL = "oversampled", "classical"
 RULES_AND_FIXED = [
@@ -51,6 +51,7 @@ CLAIMS = (
         flat_at_the_peak,
         shown="value",
         errors=False,
+        note=PENALISED,
     ),
     Claim(
         "Oversampling makes all slices about equally full",
@@ -67,6 +68,7 @@ CLAIMS = (
         "figure3",
         "oversampled / classical within 10%",
         scenario("even", -LEVEL, LEVEL),
+        note=ENDS,
     ),
     Claim(
         "Slightly skewed response (scenario 2): the same risk as the classical method",
@@ -74,6 +76,7 @@ CLAIMS = (
         "figure3",
         "oversampled / classical within 10%",
         scenario("slight", -LEVEL, LEVEL),
+        note=ENDS,
     ),
     Claim(
         "Highly skewed response (scenario 3): a smaller risk than the classical method",
@@ -88,7 +91,7 @@ CLAIMS = (
         "figure4_tuned",
         "oversampled / classical < 1",
         versus(OVERSAMPLED, CLASSICAL, "function", "d", strata=("N",)),
-        notes={"does not hold": SELECTION, "holds only under the published rule": SELECTION},
+        note=SELECTION,
     ),
     Claim(
         "A larger tau is better",
@@ -97,6 +100,7 @@ CLAIMS = (
         "slope of log error along log tau < 0",
         tau_helps("function", "d"),
         shown="slope",
+        note=SELECTION,
     ),
     Claim(
         "A larger tau converges faster",
@@ -105,6 +109,7 @@ CLAIMS = (
         "slope along log N at tau = 1, less that at the least tau, < 0",
         lambda table, column="mse": list(tau_speeds(table, column)),
         shown="slope",
+        note=BIASED,
     ),
     Claim(
         "Sturges, Scott and Freedman-Diaconis are all better than a fixed number of slices",
@@ -112,6 +117,7 @@ CLAIMS = (
         "figure5_tuned",
         "rule / fixed l < 1, l = 5 and 10",
         several(RULES_AND_FIXED),
+        note=SMALL,
     ),
     Claim(
         "Scott's rule is the best of all",
@@ -119,6 +125,7 @@ CLAIMS = (
         "figure5_tuned",
         "Scott / other < 1, for Sturges, Freedman-Diaconis, l = 5 and 10",
         several(SCOTT_AND_OTHERS),
+        note=SMALL,
     ),
     Claim(
         "Without skewness it makes no difference how the slices are chosen",
@@ -126,6 +133,7 @@ CLAIMS = (
         "figure5_tuned",
         "other / Scott within 10%",
         several(UNSKEWED),
+        note=ENDS,
     ),
     Claim(
         "More slices take longer",
@@ -144,6 +152,7 @@ CLAIMS = (
         "slope of log error along log l < 0",
         along_slices(-np.inf, 0.0),
         shown="slope",
+        note=SMALL,
     ),
     Claim(
         "The error is robust to the number of slices",
@@ -158,7 +167,7 @@ CLAIMS = (
         "figure6",
         "oversampled / classical < 1 at every k",
         at_every_k(),
-        notes={"does not hold": SELECTION, "holds only under the published rule": SELECTION},
+        note=SELECTION,
     ),
     Claim(
         "Melbourne: oversampling is comparable with full kernel ridge regression",
@@ -182,7 +191,7 @@ CLAIMS = (
         of_operations(at_every_k(high=FEW_TIMES)),
         errors=False,
         exact=True,
-        notes={"does not hold": "Nodes are larger by the rare rows they share, and cost grows as their cube."},
+        note=LARGER,
     ),
     Claim(
         "Earthquakes, the authors' later breaks and downsampling: better than the classical method",

@@ -3,7 +3,6 @@
 import figure5
 from claims import (
     FEW_TIMES,
-    SELECTION,
     Claim,
     at_most_l_times,
     below_the_bound,
@@ -19,8 +18,7 @@ from claims import (
     variance_falls,
     versus,
 )
-
-COPIES = "Copies are no new observations: rows that nodes share bring the same noise into each of them."
+from reasons import COPIES, LARGER, RARE_FIRST, REMAINDER, SELECTION, SMALL
 
 PAIR = ("oversampled", "classical")
 RULES_AND_FIXED = [tagged(f"{rule} to l=10", versus(rule, "l=10", "function", "d")) for rule in figure5.RULES]
@@ -43,7 +41,7 @@ SUPPLEMENT = (
         "supplement_nodes_mse",
         "oversampled / classical < 1 at every k",
         versus(*PAIR, "function", "d", "k", keep=in_pair),
-        notes={"does not hold": SELECTION, "holds only under the published rule": SELECTION},
+        note=SELECTION,
     ),
     Claim(
         "The error is robust to the number of nodes",
@@ -58,6 +56,7 @@ SUPPLEMENT = (
         "supplement_splines_tuned",
         "oversampled / classical < 1",
         versus(*PAIR, "function", "k", keep=in_pair),
+        note=RARE_FIRST,
     ),
     Claim(
         "Smoothing splines: a larger tau is better",
@@ -66,6 +65,7 @@ SUPPLEMENT = (
         "slope of log error along log tau < 0",
         on(usual_nodes, tau_helps("function", "d")),
         shown="slope",
+        note=RARE_FIRST,
     ),
     Claim(
         "Smoothing splines: Sturges, Scott and Freedman-Diaconis are all better than a fixed number of slices",
@@ -73,6 +73,7 @@ SUPPLEMENT = (
         "supplement_splines_tuned",
         "rule / fixed l < 1, l = 10",
         on(usual_nodes, several(RULES_AND_FIXED)),
+        note=SMALL,
     ),
     Claim(
         "Smoothing splines: the error is robust to the number of nodes",
@@ -89,6 +90,7 @@ SUPPLEMENT = (
         of_operations(versus(*PAIR, "function", "k", keep=in_pair, high=FEW_TIMES)),
         errors=False,
         exact=True,
+        note=LARGER,
     ),
 )
 
@@ -108,15 +110,16 @@ THEORY = (
         "remainder / (squared bias + variance) < 1",
         two_terms_dominate,
         errors=False,
+        note=REMAINDER,
     ),
     Claim(
         "The variance falls with N~",
         "bounds",
         "bounds",
-        "variance of oversampled / classical < 1",
+        "variance at tau = 1 / classical, and / tau = 1/5, < 1",
         variance_falls,
         errors=False,
-        notes={"does not hold": COPIES},
+        note=COPIES,
     ),
     Claim(
         "N~ is at most l N",

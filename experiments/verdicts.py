@@ -89,15 +89,28 @@ def one_number(tests, shown):
 
 
 def reason(judged):
-    """Where the inequality fails when tuned (or as it is), and what that is due to."""
-    version = "exact" if "exact" in judged.tests else "tuned"
-    tests = judged.tests.get(version, [])
-    where = "; ".join(filter(None, (
-        in_short("contradicted", [test.setting for test in tests if test.contradicted], len(tests)),
-        in_short("undecided", [test.setting for test in tests if not test.holds and not test.contradicted], len(tests)),
-    ))) or "true in every setting"  # fmt: skip
-    note = judged.claim.notes.get(judged.verdict, "")
-    return f"{judged.claim.inequality}; {'' if version == 'exact' else 'tuned: '}{where}. {note}".strip()
+    """The inequality, where it fails when tuned and under the best of the published penalties, and why."""
+    told = [judged.claim.inequality]
+    if "exact" in judged.tests:
+        told.append(where(judged.tests["exact"]))
+    else:
+        told += [f"{version}: {where(judged.tests[version])}" for version in ("tuned", best_published(judged.tests))]
+    note = "" if judged.verdict == HOLDS else judged.claim.note
+    return f"{'; '.join(told)}. {note}".strip()
+
+
+def best_published(tests):
+    """The published penalty under which most of the inequalities hold."""
+    published = [version for version in PENALTIES if tests.get(version)]
+    return max(published, key=lambda version: sum(test.holds for test in tests[version]))
+
+
+def where(tests):
+    """In which settings an inequality is contradicted, and in which undecided."""
+    contradicted = [test.setting for test in tests if test.contradicted]
+    undecided = [test.setting for test in tests if not test.holds and not test.contradicted]
+    told = (in_short("contradicted", contradicted, len(tests)), in_short("undecided", undecided, len(tests)))
+    return ", ".join(filter(None, told)) or "true in every setting"
 
 
 def in_short(fate, settings, total):
@@ -107,7 +120,7 @@ def in_short(fate, settings, total):
     if len(settings) == total:
         return f"{fate} in every setting"
     more = f" and {len(settings) - MOST_NAMED} more" if len(settings) > MOST_NAMED else ""
-    return f"{fate} in {len(settings)} of {total}: {' + '.join(settings[:MOST_NAMED])}{more}"
+    return f"{fate} in {len(settings)} of {total} ({' + '.join(settings[:MOST_NAMED])}{more})"
 
 
 def judged_claims(results):
