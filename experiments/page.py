@@ -38,7 +38,7 @@ STUDIES = {
 }
 SCALES = {
     "tiny": "a trial of the machinery on a few hundred rows: no figure on it means anything",
-    "reduced": "the reduced version, `make reproduce`: fewer replicates, and rows up to 6,000",
+    "reduced": "the reduced version, `make reproduce`: few replicates, and no more than 6,784 rows",
     "full": "the full version, `make reproduce-full`: 100 replicates",
 }
 

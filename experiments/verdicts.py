@@ -12,6 +12,7 @@ It
 Claims that do not depend on such settings hold if they are true.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,7 +132,11 @@ def judged_claims(results):
 
 
 def claims_table(judged):
-    lines = ["| | claim | figure | number | verdict | reason |", "|---|---|---|---|---|---|"]
+    """How many claims fared how, and every one of them."""
+    found = Counter(one.verdict for one in judged)
+    counts = "; ".join(f"{verdict}: {found[verdict]}" for verdict in (HOLDS, PUBLISHED_ONLY, FAILS))
+    lines = [f"Of {len(judged)} claims: {counts}.", ""]
+    lines += ["| | claim | figure | number | verdict | reason |", "|---|---|---|---|---|---|"]
     for place, one in enumerate(judged, 1):
         picture = f"[{one.claim.picture}](#{one.claim.study})"
         cells = (str(place), one.claim.text, picture, number(one), f"**{one.verdict}**", reason(one))
