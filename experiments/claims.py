@@ -145,7 +145,8 @@ def robust_to_slices(table, column="mse"):
 
 def robust_to_nodes(table, column="mse"):
     """Tests that every number of nodes is near the middle one."""
-    table, ks = select(table, method="oversampled"), sorted(table["k"].unique())
+    table = select(table, method="oversampled")
+    ks = sorted(table["k"].unique())
     middle = ks[len(ks) // 2]
     return [
         Inequality(f"{name}, k = {k}", log_ratio(part, {"k": k}, {"k": middle}, column), -NEAR, NEAR)

@@ -94,7 +94,10 @@ def both(table, method, base):
 def operations(table, method, base):
     """The method's operations over the base's."""
     effect = log_ratio(table, {"method": method}, {"method": base}, "flops")
-    return f"{np.exp(effect.mean):.2g}" if np.isfinite(effect.mean) else "-"
+    if not np.isfinite(effect.mean):
+        return "-"
+    times = np.exp(effect.mean)
+    return f"{times:,.0f}" if times >= 10 else f"{times:.2g}"
 
 
 def largest(table):

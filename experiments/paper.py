@@ -23,7 +23,7 @@ from claims import (
     versus,
 )
 from paper_appendix import SUPPLEMENT, THEORY
-from reasons import BIASED, ENDS, LARGER, PENALISED, SELECTION, SMALL
+from reasons import BIASED, DROPPED, ENDS, FIRST, LARGER, LITTLE, PENALISED, SELECTION, SMALL, SMOOTHED, WHERE_RARE
 
 OVERSAMPLED, CLASSICAL = "oversampled", "classical"
 RULES_AND_FIXED = [
@@ -91,7 +91,7 @@ CLAIMS = (
         "figure4_tuned",
         "oversampled / classical < 1",
         versus(OVERSAMPLED, CLASSICAL, "function", "d", strata=("N",)),
-        note=SELECTION,
+        note=LITTLE,
     ),
     Claim(
         "A larger tau is better",
@@ -100,7 +100,7 @@ CLAIMS = (
         "slope of log error along log tau < 0",
         tau_helps("function", "d"),
         shown="slope",
-        note=SELECTION,
+        note=FIRST,
     ),
     Claim(
         "A larger tau converges faster",
@@ -175,6 +175,7 @@ CLAIMS = (
         "figure6",
         "oversampled / full < 1.1 at every k",
         against_full(OVERSAMPLED, high=LEVEL),
+        note=WHERE_RARE,
     ),
     Claim(
         "Melbourne: the classical error is almost twice that of the full fit for k > 100",
@@ -182,6 +183,7 @@ CLAIMS = (
         "figure6",
         "classical / full > 1.75 at every k > 100",
         against_full(CLASSICAL, low=DOUBLE, high=np.inf, beyond=100),
+        note=SMOOTHED,
     ),
     Claim(
         "Melbourne: oversampling costs about as much time as the classical method",
@@ -199,6 +201,7 @@ CLAIMS = (
         "earthquakes",
         "breaks / classical < 1",
         at_every_k("breaks", CLASSICAL),
+        note=DROPPED,
     ),
     *SUPPLEMENT,
     *THEORY,

@@ -18,7 +18,7 @@ from claims import (
     variance_falls,
     versus,
 )
-from reasons import COPIES, LARGER, RARE_FIRST, REMAINDER, SELECTION, SMALL
+from reasons import COPIES, LARGER, LITTLE, RARE_FIRST, REMAINDER, SMALL
 
 PAIR = ("oversampled", "classical")
 RULES_AND_FIXED = [tagged(f"{rule} to l=10", versus(rule, "l=10", "function", "d")) for rule in figure5.RULES]
@@ -41,7 +41,7 @@ SUPPLEMENT = (
         "supplement_nodes_mse",
         "oversampled / classical < 1 at every k",
         versus(*PAIR, "function", "d", "k", keep=in_pair),
-        note=SELECTION,
+        note=LITTLE,
     ),
     Claim(
         "The error is robust to the number of nodes",

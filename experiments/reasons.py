@@ -4,6 +4,11 @@ SELECTION = (
     "Rows are selected on a noisy response: the copies' noise is biased. A large penalty hides that; settings chosen "
     "by each method's own error show it."
 )
+LITTLE = (
+    "Where nodes are large enough to see the peaks, or hardly a row lies on them (d = 6), there is little to gain. And "
+    "as many oversampled nodes cost far more: at equal cost the classical method is better in more settings (below)."
+)
+FIRST = "Most of the gain comes with the first copies; further ones add cost and biased noise."
 BIASED = (
     "With more copies the slope is flatter, not steeper: what selection on a noisy response adds does not fall with N."
 )
@@ -15,6 +20,11 @@ ENDS = (
     "gain by it; tuned, both errors are far below the noise, and the copies' bias shows."
 )
 SMALL = "Ways to cut slices differ little beside what they all gain over the classical method, and not always one way."
+WHERE_RARE = "It is comparable, or better, only where the observed response is rare."
+    "It is comparable, or better, only where the observed response is rare; everywhere else it predicts too much."
+)
+SMOOTHED = "It is the penalty that does it: tuned, small nodes lose little."
+DROPPED = "Downsampling leaves out most rows of the full slices."
 RARE_FIRST = "Copies pull every node towards the peaks: the rare region gains, the rest pays."
 LARGER = "Nodes are larger by the rare rows they share, and cost grows faster than their size."
 COPIES = (
