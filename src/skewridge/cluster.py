@@ -60,7 +60,7 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
         return
     client, is_mine = _client(address)
     try:
-        with running_on(DaskEngine(client)):
+        with client.as_current(), running_on(DaskEngine(client)):
             yield
     finally:
         if is_mine:
