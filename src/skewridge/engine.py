@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 REPORT_EVERY = 0.5  # seconds between two progress lines
 AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
-SMALL_WORK = 2e9  # operations that are done before another engine has been told of them
+SMALL_WORK = 2e10  # operations on rows that are held here: less is done before another engine has sent its results
 
 Watcher = Callable[[str, int, int], None]
 
