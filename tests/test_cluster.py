@@ -127,7 +127,7 @@ SMALL = [
 
 @pytest.mark.parametrize("estimator", SMALL, ids=str)
 def test_choices_and_fits_on_workers_have_the_same_bits(client, rows, estimator, monkeypatch):
-    monkeypatch.setattr("skewridge.engine.SMALL_WORK", 0.0)  # send everything
+    monkeypatch.setattr("skewridge.engine.SENDING", -np.inf)  # send everything
     X, y = rows[0][:5000, :2], rows[1][:5000]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -62,8 +62,9 @@ def take_rows(handle: Any, places: bytes) -> FloatArray:
 
 @contextmanager
 def _at_work() -> Iterator[None]:
-    """A thread of a worker does one task, with one BLAS thread, and uses again what it has freed."""
-    with one_blas_thread(), keep_freed():
+    """A thread of a worker does a task with one BLAS thread, and uses again what others have freed."""
+    keep_freed()
+    with one_blas_thread():
         yield
 
 
