@@ -28,6 +28,9 @@ from skewridge.sources import open_source
 
 ESTIMATORS = {
     "AdaptiveKernelRidge, defaults": AdaptiveKernelRidge(random_state=0),
+    "AdaptiveKernelRidge, 1,000 centres, settings given": AdaptiveKernelRidge(
+        1000, 0.5, bandwidth=0.5, penalty=1e-6, scale_features="standard", random_state=0
+    ),
     "DacKernelRidge, oversampling 0.1": DacKernelRidge(oversampling=0.1, random_state=0),
 }
 SMALL = {"bandwidth": 0.5, "penalty": 1e-3, "random_state": 0}
