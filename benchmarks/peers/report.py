@@ -20,8 +20,8 @@ HEAD = """# Peers
 
 What users would pick instead, each in its own process and environment on the same rows, one thread each
 (`make bench-peers`; how each is tuned stands in `benchmarks/peers/methods.py`): seconds are the processor's, errors are
-squared errors over the variance of the response, memory is peak resident. At most 3,000 rows of a real set are fitted and
-3,000 others predicted; the toy's errors are against the noise-free truth. **Bold**: no other method is both faster
+squared errors over the variance of the response, memory is peak resident. At most 3,000 rows of a real set are fitted
+and 3,000 others predicted; the toy's errors are against the noise-free truth. **Bold**: no other method is both faster
 (tuning, fit and prediction together) and better, overall or in the rare region.
 
 Kernel methods and dask-ml's and resreg's averages are tuned by a 3-fold grid search of 7 bandwidths and 6 penalties
@@ -37,8 +37,8 @@ many of them categories (the cars), splits find the few columns that matter soon
 """
 
 WAITING = """
-The real sets are not in this table yet: [learned scales](features.md) has LightGBM and CatBoost on fourteen of them, and
-[which estimator](which.md) what users try first.
+The real sets are not in this table yet: [learned scales](features.md) has LightGBM and CatBoost on fourteen of them,
+and [which estimator](which.md) what users try first.
 """
 
 
@@ -118,10 +118,11 @@ def on_front(method, rows, error):
 
 def draw(table, error, path):
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
 
     columns = min(4, len(table))
     lines = -(-len(table) // columns)
-    figure, axes = plt.subplots(lines, columns, figsize=(4 * columns, 3 * lines), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(lines, columns, figsize=(5 * columns, 4 * lines), layout="constrained", squeeze=False)
     for ax in axes.flat[len(table) :]:
         ax.set_axis_off()
     for ax, (key, rows) in zip(axes.flat, table.items(), strict=False):
@@ -129,12 +130,15 @@ def draw(table, error, path):
         for method, row in done.items():
             ours = method in (OURS, "DacKernelRidge")
             ax.plot(seconds(row), float(row[error]), "o", color="tab:red" if ours else "0.5")
-            ax.annotate(method, (seconds(row), float(row[error])), fontsize=5)
+            ax.annotate(method, (seconds(row), float(row[error])), (4, 3), textcoords="offset points", fontsize=7)
         front = sorted((seconds(done[m]), float(done[m][error])) for m in done if on_front(m, done, error))
         ax.step(*zip(*front, strict=True), where="post", color="tab:blue", lw=0.8)
         ax.set(title=key[0], xscale="log", yscale="log")
+        ax.margins(x=0.2)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_minor_formatter(NullFormatter())
     figure.supxlabel("processor seconds to tune, fit and predict")
-    figure.supylabel(f"squared error over the variance, {ERRORS[error]}")
+    figure.supylabel(f"squared error / variance, {ERRORS[error]}")
     figure.savefig(path, dpi=110)
 
 
