@@ -1,4 +1,5 @@
 # make demo   the main job on built-in data        make test   everything that must pass
+# make reproduce   the paper's figures and claims, reduced; goes on where it was stopped
 # Both make a virtual environment on first use. Another Python: make PYTHON=python3.12 test
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +8,7 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 TWO := -n 2 --dist loadfile
 
-.PHONY: demo test test-full test-oldest lint bench bench-peers docs clean
+.PHONY: demo test test-full test-oldest lint bench bench-peers reproduce reproduce-full reproduce-clean docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
@@ -33,6 +34,16 @@ bench: $(VENV)/.ready
 bench-peers: $(VENV)/.ready $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run.py
 	$(BIN)/python benchmarks/peers/report.py
+
+reproduce: $(VENV)/.ready
+	$(BIN)/python experiments/reproduce.py --scale reduced
+
+reproduce-full: $(VENV)/.ready
+	$(BIN)/python experiments/reproduce.py --scale full
+
+# What was measured is kept by every other target: a full run takes days.
+reproduce-clean:
+	rm -rf experiments/cache
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

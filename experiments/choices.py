@@ -1,0 +1,94 @@
+"""What the paper leaves open, varied: the bandwidth, the fixed number of slices and the unskewed function.
+
+    python experiments/choices.py [--scale reduced|full] [--jobs 2]
+
+Algorithm 2's error over the classical method's, along the bandwidth of the published versions; over l; and for three
+responses that are not skewed.
+"""
+
+import numpy as np
+from drawing import VERSION_NAMES, legend, log_along, panels, save, version_curve
+from effects import log_ratio, select
+from fits import METHODS, PENALTIES, cell_of, measure, versions_of, warm
+from study import Study, main
+
+FIXED = tuple(name for name in METHODS if name.startswith("l="))
+UNSKEWED = ("unskewed", "linear", "waves")
+SCALES = {
+    "tiny": {"N": 90, "d": (2,), "k": 3, "seeds": 2, "widths": (0.5, 1.0)},
+    "reduced": {"N": 2000, "d": (1, 2, 4, 6), "k": 100, "seeds": 5, "widths": (0.25, 0.5, 1.0, 2.0, 4.0)},
+    "full": {"N": 10000, "d": (1, 2, 4, 6), "k": 100, "seeds": 100, "widths": (0.25, 0.5, 1.0, 2.0, 4.0)},
+}
+
+
+def cells(scale):
+    size = SCALES[scale]
+    N, k, ds = size["N"], size["k"], size["d"]
+    return [cell for seed in range(size["seeds"]) for cell in [
+        *(cell_of("two peaks", N, d, k, method, version, seed, width) for d in ds for width in size["widths"]
+          for version in PENALTIES for method in ("classical", "oversampled")),
+        *(cell_of("two peaks", N, 2, k, method, version, seed) for method in FIXED for version in versions_of(method)),
+        *(cell_of("two peaks", N, 2, k, method, "tuned", seed) for method in ("classical", "oversampled")),
+        *(cell_of(function, N, 2, k, method, version, seed) for function in UNSKEWED
+          for method in ("classical", "oversampled") for version in versions_of(method)),
+    ]]  # fmt: skip
+
+
+def ratio(table, column="mse", method="oversampled"):
+    """The method's error over the classical one's, with one standard error either side."""
+    effect = log_ratio(table, {"method": method}, {"method": "classical"}, column)
+    return np.exp([effect.mean, effect.mean - effect.error, effect.mean + effect.error])
+
+
+def draw(table, folder):
+    ds = sorted(select(table, function="two peaks")["d"].unique())
+    figure, axes = panels(2, len(ds) + 2, sharey=True)
+    for line, column in zip(axes, ("mse", "rare_mse"), strict=True):
+        for ax, d in zip(line, ds, strict=False):
+            draw_widths(ax, select(table, function="two peaks", d=d), column)
+            ax.set_title(f"two peaks, d = {d}")
+        draw_fixed(line[-2], select(table, function="two peaks", d=2, width=1.0), column)
+        draw_unskewed(line[-1], select(table, d=2, width=1.0), column)
+        line[0].set_ylabel(f"{'MSE' if column == 'mse' else 'rare-region MSE'} over classical")
+    for ax in axes.flat:
+        ax.axhline(1, color="0.6", linewidth=0.8)
+        ax.set_yscale("log")
+    legend(figure, axes)
+    save(figure, folder, "choices")
+
+
+def points(ax, places, told, version, **more):
+    middle, low, high = np.array(told).T
+    version_curve(ax, places, middle, (middle - low, high - middle), version, **more)
+
+
+def draw_widths(ax, table, column):
+    for version in PENALTIES:
+        part = select(table, version=version)
+        part = part[part["method"].isin(("classical", "oversampled"))]
+        widths = sorted(part["width"].unique())
+        points(ax, widths, [ratio(select(part, width=width), column) for width in widths], version)
+    log_along(ax, sorted(table["width"].unique()), "bandwidth / ours (code: / 0.1)")
+
+
+def draw_fixed(ax, table, column):
+    for version in VERSION_NAMES:
+        part = select(table, version=version)
+        points(ax, [int(m[2:]) for m in FIXED], [ratio(part, column, method) for method in FIXED], version)
+    log_along(ax, [int(method[2:]) for method in FIXED], "slices l")
+    ax.set(title="two peaks, d = 2")
+
+
+def draw_unskewed(ax, table, column):
+    for shift, version in enumerate(VERSION_NAMES):
+        part = select(table, version=version)
+        told = [ratio(select(part, function=function), column) for function in UNSKEWED]
+        points(ax, np.arange(len(UNSKEWED)) + 0.12 * (shift - 1.5), told, version, linestyle="none")
+    ax.set_xticks(range(len(UNSKEWED)), ("sines", "linear", "waves"))
+    ax.set(title="not skewed, d = 2")
+
+
+STUDY = Study("choices", cells, measure, draw, cache="peaks", warm=warm)
+
+if __name__ == "__main__":
+    main(STUDY)

@@ -1,0 +1,24 @@
+"""What verdicts other than "holds" are due to, in a sentence or two each."""
+
+SELECTION = (
+    "Rows are selected on a noisy response: the copies' noise is biased. A large penalty hides that; settings chosen "
+    "by each method's own error show it."
+)
+BIASED = (
+    "With more copies the slope is flatter, not steeper: what selection on a noisy response adds does not fall with N."
+)
+PENALISED = (
+    "A penalty chosen by the average's own error is far smaller: nodes become rough, and their average is not so flat."
+)
+ENDS = (
+    "Noise alone leaves the slices at both ends less full, and their rows are copied: as published the larger nodes "
+    "gain by it; tuned, both errors are far below the noise, and the copies' bias shows."
+)
+SMALL = "Ways to cut slices differ little beside what they all gain over the classical method, and not always one way."
+RARE_FIRST = "Copies pull every node towards the peaks: the rare region gains, the rest pays."
+LARGER = "Nodes are larger by the rare rows they share, and cost grows faster than their size."
+COPIES = (
+    "Copies are no new observations: rows that nodes share bring the same noise into each of them. Tuned, the "
+    "classical fit is rougher, but among oversampled fits the variance grows with N~."
+)
+REMAINDER = "exp(-3 lambda n / (28 omega^2)) is far from 0 for nodes of this size."

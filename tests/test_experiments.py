@@ -1,0 +1,539 @@
+"""The engine of the experiments, what they measure, how it is drawn, and how claims are judged."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).parents[1]
+SLOW = ROOT / "tests" / "slow_study.py"
+sys.path.insert(0, str(ROOT / "experiments"))
+
+import drawing
+import effects
+import figure2
+import fits
+import pace
+import page
+import paper
+import realdata
+import reproduce
+import study
+import tables as tables_of
+import verdicts
+from effects import Effect, Inequality
+
+from . import slow_study
+
+STUDIES = {script.STUDY.name: script.STUDY for script in reproduce.SCRIPTS}
+
+
+def places_in(folder):
+    return study.Places(folder / "results", folder / "cache", folder / "pictures")
+
+
+def begun(folder):
+    return (folder / "begun").read_text().split()
+
+
+def wait_for(folder, n_kept, process):
+    """Wait until so many cells are kept."""
+    cache = folder / "cache" / "slow.jsonl"
+    for _ in range(600):
+        if cache.exists() and len(study.Cache(cache).known) >= n_kept:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    raise AssertionError("the study does not get on")
+
+
+def start(folder, jobs, before=()):
+    command = [*before, sys.executable, SLOW, folder, "--jobs", str(jobs)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def table_bytes(folder, name="slow"):
+    return (folder / "results" / f"{name}.parquet").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The slow study, measured in one go."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    study.run(slow_study.make(folder), "tiny", places_in(folder))
+    return folder
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stop_loses_no_more_than_the_cells_under_way(undisturbed, tmp_path, how, jobs):
+    process = start(tmp_path, jobs)
+    wait_for(tmp_path, 4, process)
+    process.send_signal(how)
+    told = process.communicate(timeout=30)[1]
+    if how == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert process.returncode == 130
+        assert "the same command goes on from there" in told
+        assert "Traceback" not in told
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    twice = [cell for cell, times in Counter(begun(tmp_path)).items() if times > 1]
+    assert len(set(begun(tmp_path))) == slow_study.N_CELLS
+    assert len(twice) <= jobs
+    assert table_bytes(tmp_path) == table_bytes(undisturbed)
+
+
+def test_a_request_to_end_is_heard_where_ctrl_c_is_not(tmp_path):
+    deaf = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"]  # as a script's background jobs are
+    process = start(tmp_path, 1, deaf)
+    wait_for(tmp_path, 1, process)
+    process.terminate()
+    assert process.communicate(timeout=30)[1].count("the same command goes on from there") == 1
+    assert process.returncode == 130
+
+
+def test_a_second_run_measures_nothing_and_gives_the_same_bytes(undisturbed, tmp_path):
+    for _ in range(2):
+        study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    assert len(begun(tmp_path)) == slow_study.N_CELLS
+    assert table_bytes(tmp_path) == table_bytes(undisturbed)
+
+
+def test_rows_are_in_the_order_of_the_cells_whatever_was_known_first(undisturbed, tmp_path):
+    backwards = replace(slow_study.make(tmp_path), cells=lambda scale: slow_study.cells(scale)[::-1])
+    study.run(backwards, "tiny", places_in(tmp_path))
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    assert table_bytes(tmp_path) == table_bytes(undisturbed)
+
+
+def test_seconds_are_kept_beside_the_table(undisturbed):
+    table, times = (tables_of.load(name, undisturbed / "results") for name in ("slow", "slow.seconds"))
+    assert list(table) == ["method", "seed", "value"]
+    assert list(times) == ["method", "seed", "seconds", "took"]
+    joined = tables_of.with_seconds(table, "slow", undisturbed / "results")
+    assert (joined["seconds"] > 0).all()
+    assert len(joined) == len(table)
+
+
+@pytest.mark.parametrize("place", [0, 5, slow_study.N_CELLS - 1])
+def test_a_line_cut_short_is_measured_again_and_spoils_no_other(undisturbed, tmp_path, place):
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    cache = tmp_path / "cache" / "slow.jsonl"
+    lines = cache.read_bytes().split(b"\n\n")
+    lines[place] = lines[place][: len(lines[place]) // 2]  # as a write that was cut short leaves it
+    cache.write_bytes(b"\n".join(lines))
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    assert len(begun(tmp_path)) == slow_study.N_CELLS + 1
+    assert table_bytes(tmp_path) == table_bytes(undisturbed)
+
+
+def fail_at_three(cell):
+    if cell["seed"] == 3:
+        raise ValueError("three")
+    return {"value": cell["seed"]}
+
+
+def test_a_cell_that_fails_is_named_and_the_others_are_kept(tmp_path):
+    failing = replace(slow_study.make(tmp_path), measure=fail_at_three)
+    with pytest.raises(RuntimeError, match=r"'method': 'a', 'seed': 3.* could not be measured: ValueError: three"):
+        study.run(failing, "tiny", places_in(tmp_path))
+    assert len(study.Cache(tmp_path / "cache" / "slow.jsonl").known) == 6
+    assert not (tmp_path / "results").exists()
+
+
+def test_other_sources_are_told(undisturbed, tmp_path, monkeypatch, capsys):
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    assert "other sources" not in capsys.readouterr().err
+    monkeypatch.setattr(study, "sources", lambda measure: "changed")
+    study.run(slow_study.make(tmp_path), "tiny", places_in(tmp_path))
+    assert "24 of 24 cells were measured by other sources" in capsys.readouterr().err
+
+
+def test_what_is_lacking_is_told_and_nothing_is_run(tmp_path, capsys):
+    lacking = replace(slow_study.make(tmp_path), lacking=lambda: "there is no such data")
+    assert study.run(lacking, "tiny", places_in(tmp_path)) is None
+    assert "[slow] not run: there is no such data" in capsys.readouterr().err
+    assert study.expected_seconds(lacking, "tiny", places_in(tmp_path), 1) == 0
+
+
+def test_absent_data_and_absent_splines_are_named(monkeypatch, tmp_path):
+    import skewridge
+
+    monkeypatch.setattr(realdata.data, "FOLDER", tmp_path)
+    assert "set SKEWRIDGE_DATA" in STUDIES["figure6"].lacking()
+    assert "set SKEWRIDGE_DATA" in STUDIES["earthquakes"].lacking()
+    monkeypatch.setattr(skewridge, "__all__", [])
+    assert "no SmoothingSpline" in STUDIES["supplement_splines"].lacking()
+
+
+def test_pictures_are_drawn_from_the_table_alone(undisturbed, tmp_path):
+    places = replace(places_in(undisturbed), cache=tmp_path / "nowhere", pictures=tmp_path)
+    refusing = replace(slow_study.make(tmp_path), measure=None, cells=None)
+    study.draw(refusing, places)
+    assert (tmp_path / "slow.txt").read_text() == "24 rows, mean 1.285714"
+
+
+def test_nothing_is_drawn_without_a_table(tmp_path, capsys):
+    study.draw(slow_study.make(tmp_path), places_in(tmp_path))
+    assert "not drawn: there is no table" in capsys.readouterr().err
+
+
+def test_progress_tells_the_time_left(capsys):
+    known = pace.Pace()
+    cells = [{"method": method, "seed": seed} for seed in range(3) for method in ("fast", "slow")]
+    progress = pace.Progress("study", 0, cells, known, jobs=2)
+    assert "0/6 cells" in (told := capsys.readouterr().err)
+    assert "not known yet" in told
+    progress.shown = -np.inf
+    progress.finished(cells[0], 10.0)
+    assert "1/6 cells" in (told := capsys.readouterr().err)
+    assert "about 25 s left" in told  # five cells of ten seconds on two processes
+    progress.shown, progress.later = -np.inf, 60.0
+    progress.finished(cells[1], 100.0)
+    assert "about 1 min 50 s left, 2 min 50 s in all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (59.7, "1 min 00 s"), (3599.9, "1 h 00 min")])
+def test_times_in_words(seconds, words):
+    assert pace.in_words(seconds) == words
+
+
+@pytest.mark.parametrize("scale", study.SCALES)
+@pytest.mark.parametrize("name", STUDIES)
+def test_cells_are_distinct_alike_and_go_seed_by_seed(name, scale):
+    cells = STUDIES[name].cells(scale)
+    assert len({study.key_of(cell) for cell in cells}) == len(cells)
+    assert len({tuple(cell) for cell in cells}) == 1
+    assert [cell["seed"] for cell in cells] == sorted(cell["seed"] for cell in cells)
+
+
+def test_the_full_version_has_a_hundred_replicates():
+    for one in STUDIES.values():
+        assert len({cell["seed"] for cell in one.cells("full")}) == 100
+
+
+MEASURED = {"mse", "rare_mse", "n_nodes", "n_slices", "n_oversampled", "n_distinct", "n_centers", "flops",
+            "chosen_bandwidth", "chosen_penalty", "seconds"}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", [m for m in (*fits.METHODS, *fits.CENTERED) if m != "breaks"])
+def test_every_method_is_measured(method):
+    version = "tuned" if method in fits.CENTERED else "node"
+    found = fits.measure(fits.cell_of("two peaks", 90, 2, 3, method, version, 0))
+    assert set(found) == MEASURED
+    assert 0 < found["mse"] < 1
+    assert found["flops"] > 0
+
+
+@pytest.mark.parametrize("method", ["classical", "full"])
+def test_tuned_settings_are_chosen(method):
+    tuned, given = (
+        fits.measure(fits.cell_of("one peak", 90, 2, 3, method, version, 0)) for version in ("tuned", "rule")
+    )
+    assert given["chosen_bandwidth"] == fits.BANDWIDTHS[2]
+    assert given["chosen_penalty"] == 1 / 90
+    assert tuned["chosen_bandwidth"] != given["chosen_bandwidth"]
+
+
+def test_published_penalties_are_those_of_the_node_size():
+    for version, power in (("node", -2 / 3), ("code", -5 / 3)):
+        found = fits.measure(fits.cell_of("two peaks", 90, 2, 3, "classical", version, 0))
+        assert found["chosen_penalty"] == pytest.approx(30**power)
+    assert found["chosen_bandwidth"] == fits.CODE_BANDWIDTH
+    wide = fits.measure(fits.cell_of("two peaks", 90, 2, 3, "classical", "rule", 0, width=2.0))
+    assert wide["chosen_bandwidth"] == 2 * fits.BANDWIDTHS[2]
+
+
+def test_equal_cost_is_the_fewest_nodes_that_cost_no_more():
+    from skewridge.datasets import make_peaks
+    from skewridge.planning import make_plan
+    from skewridge.slices import slice_quietly
+
+    _, y = make_peaks(500, 2, random_state=0)
+    few = fits.nodes_of_equal_cost(y, 50, 2)
+    most = make_plan(slice_quietly(y), 50, 2).n_flops
+    assert make_plan(slice_quietly(y, 1), few, 2).n_flops <= most
+    assert few == 1 or make_plan(slice_quietly(y, 1), few - 1, 2).n_flops > most
+
+
+@pytest.mark.parametrize("function", [*fits.PEAKS, *fits.FUNCTIONS])
+def test_data_are_of_the_seed(function):
+    cell = fits.cell_of(function, 50, 2, 3, "classical", "rule", 1)
+    first, again = fits.make_data(cell), fits.make_data(cell)
+    other = fits.make_data({**cell, "seed": 2})
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not np.array_equal(first[1], other[1])
+    assert first[2].shape == (10_000, 2)
+
+
+def test_scenarios_are_what_they_are_called():
+    from skewridge import diagnose
+
+    found = {
+        function: diagnose(fits.make_data(fits.cell_of(function, 4000, 2, 3, "classical", "rule", 0))[1]).scenario
+        for function in ("even", "slight", "two peaks")
+    }
+    assert found == {"even": 1, "slight": 2, "two peaks": 3}
+
+
+def test_the_toy_deals_every_copy_once_and_keeps_no_duplicate():
+    toy = pandas.DataFrame(figure2.measure(figure2.cells("tiny")[0]))
+    assert toy["node"].nunique() == toy["slice"].nunique() == 3
+    assert len(toy.drop_duplicates(["slice", "row", "copy"])) == len(toy)
+    kept = toy[toy["kept"]]
+    assert len(kept) == len(toy.drop_duplicates(["slice", "row", "node"]))
+
+
+def invented(cell):
+    """A plausible record in no time: Algorithm 2 is better unless tuned, and everything is better with more rows."""
+    rng = np.random.default_rng(abs(hash_of(cell)) % 2**32)
+    gain = {"classical": 1.0, "equal cost": 0.9, "full": 0.6}.get(cell["method"], 0.7)
+    gain = 1.2 if cell["version"] == "tuned" and cell["method"] == "oversampled" else gain
+    mse = gain * cell["N"] ** -0.5 * np.exp(0.02 * rng.standard_normal())
+    costs = {"classical": 1e6, "oversampled": 8e6}.get(cell["method"], 4e6)
+    return {"kind": "fit", "mse": mse, "rare_mse": 3 * mse, "rare_predicted_mse": 2 * mse, "test_variance": 1.0,
+            "n_slices": 10, "n_distinct": 100, "flops": costs * cell["N"], "seconds": 0.01}  # fmt: skip
+
+
+def hash_of(cell):
+    return int.from_bytes(study.key_of(cell).encode()[-24:], "big")
+
+
+OWN = ("figure1", "figure2", "bounds")  # quick enough to be measured as they are
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Every study's table at the least scale; those of many fits with invented errors."""
+    import figure3
+
+    folder = tmp_path_factory.mktemp("tables")
+    for name, one in STUDIES.items():
+        quick = replace(one, lacking=study.nothing, warm=study.nothing)
+        if name == "figure3":
+            shaped = lambda cell: list(figure3.shape(cell)) if cell["method"] == "slices" else invented(cell)  # noqa: E731
+            quick = replace(quick, measure=named(shaped))
+        elif name not in OWN:
+            quick = replace(quick, measure=named(invented), cache=f"invented_{name}")
+        study.run(quick, "tiny", places_in(folder))
+    return folder
+
+
+def named(function):
+    function.__module__ = __name__
+    return function
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_is_drawn_from_its_table_with_every_axis_labelled(tables, tmp_path, monkeypatch, name):
+    from matplotlib.figure import Figure
+
+    found, save = [], Figure.savefig
+
+    def spied(figure, *arguments, **more):
+        found.extend(labels(figure))
+        save(figure, *arguments, **more)
+
+    monkeypatch.setattr(drawing, "DPI", 10)
+    monkeypatch.setattr(Figure, "savefig", spied)
+    places = replace(places_in(tables), cache=tmp_path / "nowhere", pictures=tmp_path)
+    study.draw(replace(STUDIES[name], measure=None, cells=None), places)
+    assert {page.owner(path.stem) for path in tmp_path.iterdir()} == {name}
+    assert found
+    assert all(found)
+
+
+def labels(figure):
+    """What stands along every axis, or above it."""
+    return [ax.get_xlabel() or ax.get_ylabel() or ax.get_title() for ax in figure.axes]
+
+
+def test_a_picture_is_a_file_without_a_date(tables, tmp_path):
+    places = places_in(tables)
+    for name in ("first", "second"):
+        study.draw(STUDIES["figure2"], replace(places, pictures=tmp_path / name))
+    first, second = (tmp_path / name / "figure2.png" for name in ("first", "second"))
+    assert first.read_bytes().startswith(b"\x89PNG")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_two_real_runs_give_identical_tables(tables, tmp_path):
+    for name in ("figure2", "bounds"):
+        study.run(STUDIES[name], "tiny", places_in(tmp_path))
+        assert table_bytes(tmp_path, name) == table_bytes(tables, name)
+
+
+def effect_test(mean, error=0.01, **bounds):
+    return Inequality("here", Effect(mean, error), **bounds)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "bounds", "holds", "contradicted"),
+    [
+        (-0.1, 0.04, {}, True, False),
+        (-0.1, 0.06, {}, False, False),  # within two standard errors: undecided
+        (0.1, 0.04, {}, False, True),
+        (-0.1, np.inf, {}, False, False),  # a single replicate decides nothing
+        (np.nan, np.nan, {}, False, False),
+        (0.05, 0.02, {"low": -0.1, "high": 0.1}, True, False),
+        (0.05, 0.03, {"low": -0.1, "high": 0.1}, False, False),
+        (0.2, 0.03, {"low": -0.1, "high": 0.1}, False, True),
+        (0.0, 0.0, {}, True, False),  # exact, and at the bound
+    ],
+)
+def test_an_inequality_needs_two_standard_errors(mean, error, bounds, holds, contradicted):
+    one = effect_test(mean, error, **bounds)
+    assert (one.holds, one.contradicted) == (holds, contradicted)
+
+
+GOOD, BAD = effect_test(-1.0), effect_test(1.0)
+
+
+@pytest.mark.parametrize(
+    ("tests", "verdict"),
+    [
+        ({"rule": [GOOD], "node": [BAD], "tuned": [GOOD]}, "holds"),
+        ({"rule": [BAD], "node": [GOOD], "tuned": [BAD]}, "holds only under the published rule"),
+        ({"rule": [BAD], "code": [GOOD], "tuned": [GOOD, BAD]}, "holds only under the published rule"),
+        ({"rule": [BAD], "node": [BAD], "tuned": [GOOD]}, "does not hold"),
+        ({"rule": [GOOD, BAD], "tuned": [BAD]}, "does not hold"),
+        ({"rule": [], "tuned": []}, "does not hold"),
+        ({"exact": [GOOD]}, "holds"),
+        ({"exact": [GOOD, BAD]}, "does not hold"),
+    ],
+)
+def test_verdicts(tests, verdict):
+    assert verdicts.verdict(tests) == verdict
+
+
+def errors_of(values):
+    """A table of methods' errors by seed."""
+    return pandas.DataFrame(
+        [{"method": m, "seed": s, "N": 10, "mse": e} for m, errors in values.items() for s, e in enumerate(errors)]
+    )
+
+
+def test_ratios_are_paired_by_seed():
+    table = errors_of({"a": [1.0, 10.0, 100.0], "b": [2.0, 20.0, 200.0]})
+    effect = effects.log_ratio(table, {"method": "a"}, {"method": "b"})
+    assert effect.mean == pytest.approx(np.log(0.5))
+    assert effect.error == pytest.approx(0.0, abs=1e-12)  # unpaired it would be large
+
+
+def test_strata_are_averaged_with_their_own_errors():
+    parts = [errors_of({"a": np.exp(shift + np.array([0.0, 0.2])), "b": [1.0, 1.0]}).assign(N=n)
+             for n, shift in ((10, 0.0), (20, 5.0))]  # fmt: skip
+    effect = effects.log_ratio(pandas.concat(parts), {"method": "a"}, {"method": "b"}, strata=("N",))
+    assert effect.mean == pytest.approx(2.6)
+    assert effect.error == pytest.approx(0.1 / np.sqrt(2))  # not the spread between the strata
+
+
+def test_a_ratio_of_nothing_is_not_a_number():
+    table = errors_of({"a": [1.0]})
+    assert np.isnan(effects.log_ratio(table, {"method": "a"}, {"method": "b"}).mean)
+
+
+def test_slopes_are_those_of_a_power():
+    rows = [{"seed": s, "N": n, "mse": (s + 1) * n**-0.7} for s in range(3) for n in (10, 20, 40)]
+    effect = effects.slope(pandas.DataFrame(rows), "N")
+    assert effect.mean == pytest.approx(-0.7)
+    assert effect.error == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def judged(tables):
+    """Every claim's tests, by its text."""
+    return {one.claim.text: one for one in verdicts.judged_claims(places_in(tables).results)}
+
+
+def test_claims_are_judged_by_what_was_measured(judged):
+    better = judged["Oversampling is consistently better than the classical method on as many nodes"]
+    assert better.verdict == "holds only under the published rule"  # as it was invented
+    assert np.exp(better.tests["tuned"][0].effect.mean) == pytest.approx(1.2, rel=0.05)
+    costs = judged["Melbourne: oversampling costs about as much time as the classical method"]
+    assert costs.verdict == "does not hold"
+    assert np.exp(costs.tests["exact"][0].effect.mean) == pytest.approx(8.0)
+    assert judged["N~ is at most l N"].verdict == "holds"
+    assert {one.verdict for one in judged.values()} <= {
+        verdicts.HOLDS, verdicts.PUBLISHED_ONLY, verdicts.FAILS
+    }  # fmt: skip
+
+
+def test_the_variance_does_not_fall_with_shared_rows(judged):
+    falls = judged["The variance falls with N~"]
+    assert all(test.effect.mean > 0 for tests in falls.tests.values() for test in tests)
+
+
+def test_every_claim_of_the_paper_is_there():
+    told = " ".join(claim.text for claim in paper.CLAIMS)
+    for words in ("better than the classical", "larger tau is better", "converges faster", "Scott's rule is the best",
+                  "fixed number of slices", "Without skewness", "scenario 1", "scenario 2", "More slices take longer",
+                  "More slices lower the risk", "robust to the number of slices", "robust to the number of nodes",
+                  "comparable with full", "almost twice", "costs about as much time", "Smoothing splines",
+                  "variance falls"):  # fmt: skip
+        assert words in told
+    assert {claim.study for claim in paper.CLAIMS} <= set(STUDIES)
+    assert set(page.STUDIES) == set(STUDIES)
+
+
+def test_the_page_is_the_same_twice_whatever_the_seconds(tables, judged, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(tables / "results", copy / "results")
+    for path in (copy / "results").glob("*.seconds.parquet"):
+        path.unlink()
+    for folder, name in ((tables, "first.md"), (copy, "second.md")):
+        verdicts.write_page("tiny", replace(places_in(folder), pictures=tmp_path), tmp_path / name)
+    text = (tmp_path / "first.md").read_text()
+    assert text == (tmp_path / "second.md").read_text()
+    assert "$" not in text
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "](#" in line]
+    assert len(rows) == len(judged)
+    assert {row[4] for row in rows} <= {"**holds**", "**holds only under the published rule**", "**does not hold**"}
+
+
+def test_the_page_without_any_table_says_what_waits(tmp_path):
+    verdicts.write_page("reduced", places_in(tmp_path), tmp_path / "page.md")
+    text = (tmp_path / "page.md").read_text()
+    assert f"Claims that wait for the tables to test them on: {len(paper.CLAIMS)}." in text
+    assert "**holds**:" in text  # what the words mean
+
+
+@pytest.mark.parametrize("scale", ["full", "reduced"])
+def test_the_page_is_what_the_kept_tables_say(tmp_path, scale):
+    places = study.Places.of(scale)
+    text = (ROOT / "docs" / "reproduction.md").read_text()
+    if page.SCALES[scale] not in text or not list(places.results.glob("*.parquet")):
+        pytest.skip(f"the page is not that of the {scale} version")
+    verdicts.write_page(scale, places, tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text() == text
+
+
+@pytest.mark.full
+def test_the_whole_reproduction_runs_twice_alike(tmp_path, monkeypatch):
+    page_of = {}
+    for name, jobs in (("one", 1), ("two", 2)):
+        folder = tmp_path / name
+        monkeypatch.setattr(verdicts.write_page, "__defaults__", (tmp_path / f"{name}.md",))
+        flags = [f"--{part}={folder / part}" for part in ("results", "cache")]
+        reproduce.main(["--scale=tiny", f"--jobs={jobs}", f"--pictures={tmp_path / 'pictures'}", *flags])
+        page_of[name] = (tmp_path / f"{name}.md").read_text()
+    assert page_of["one"] == page_of["two"]
+    for path in (tmp_path / "one" / "results").glob("*.parquet"):
+        if not path.name.endswith(".seconds.parquet"):
+            assert path.read_bytes() == (tmp_path / "two" / "results" / path.name).read_bytes()
+    drawn = {page.owner(path.stem) for path in (tmp_path / "pictures").glob("*.png")}
+    assert {path.stem for path in (tmp_path / "one" / "results").glob("*.parquet")} - drawn == {
+        f"{name}.seconds" for name in drawn
+    }
