@@ -1,5 +1,6 @@
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from threadpoolctl import threadpool_info
@@ -77,3 +78,13 @@ def test_results_are_taken_before_many_more_tasks_start():
     time.sleep(0.02)
     assert len(started) <= 5
     results.close()
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "operations", "is_sent"),
+    [(1, 1, 1e15, False), (2, 2, 1e15, False), (1, 2, 1e10, False), (1, 2, 1e11, True), (1, 100, 2e10, True)],
+)
+def test_what_is_held_here_is_sent_where_it_is_done_sooner(here, there, operations, is_sent):
+    engine = SimpleNamespace(n_threads=there)
+    job = Job(n_jobs=here, engine=engine).sized(operations)
+    assert job.engine is (engine if is_sent else None)

@@ -7,7 +7,8 @@ ROWS = np.arange(12.0).reshape(3, 4)
 
 
 @pytest.mark.parametrize(
-    ("target", "named"), [("y", True), (-1, True), (["y", "z"], True), (None, False), (np.ones(3), False)]
+    ("target", "named"),
+    [("y", True), (-1, True), (np.int64(2), True), (["y", "z"], True), (None, False), (np.ones(3), False)],
 )
 def test_a_target_names_columns_or_is_the_response(target, named):
     assert names_columns(target) is named

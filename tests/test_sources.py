@@ -146,6 +146,14 @@ def test_a_response_apart_from_the_files(folder):
     assert np.array_equal(model.dual_coef_, clone(ADAPTIVE[0]).fit(X, 2 * Y).dual_coef_)
 
 
+def test_estimators_of_arrays_are_refused(folder):
+    from sklearn.linear_model import Ridge
+
+    with pytest.raises(TypeError, match=r"Ridge fits to arrays only\. Read the source into memory"):
+        fit_source(Ridge(), folder, target="y")
+    assert fit_source(Ridge(), np.c_[X, Y], target=-1).coef_.shape == (3,)
+
+
 def test_bad_sources_are_refused(folder, tmp_path):
     table = pa.table({"x0": [1.0, 2.0], "word": ["a", "b"], "y": [0.0, 1.0]})
     pq.write_table(table, tmp_path / "words.parquet")

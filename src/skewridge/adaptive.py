@@ -18,7 +18,7 @@ from .notebook import centers_summary
 from .scaling import no_scaling, standard_scaling, unit_responses
 from .shell import KernelEstimator
 from .slices import check_slice_rule
-from .sources import fit_source, is_collection, predicted
+from .sources import fit_collection, is_collection, predicted
 from .splits import draw_seed
 from .tables import kept_rows, through
 from .tuning import SCORINGS, row_scores, scoring_name
@@ -101,6 +101,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     True
     """
 
+    _takes_tables = True
+
     def __init__(
         self,
         n_centers="auto",
@@ -152,7 +154,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         self
         """
         if is_collection(X):
-            return fit_source(self, X, y, sample_weight=sample_weight)
+            return fit_collection(self, X, y, sample_weight=sample_weight)
         self._check_parameters()
         wish, job = self._wish, self._job
         checked, X, y = self._check_data(X, y, multi_output=True)

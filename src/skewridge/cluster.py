@@ -60,7 +60,7 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
         return
     client, is_mine = _client(address)
     try:
-        with running_on(DaskEngine(client)):
+        with client.as_current(), running_on(DaskEngine(client)):
             yield
     finally:
         if is_mine:
@@ -136,7 +136,9 @@ class DaskEngine:
         def total(piece: Sequence[Span]) -> Any:
             groups = [piece[first : first + size] for first in range(0, len(piece), size)]
             parts = [self._pass(sum_blocks, recipe, tables, group) for group in groups]
-            return parts[0] if len(parts) == 1 else self._submit(tree_sum, parts)
+            while len(parts) > 1:  # level by level of the same tree, so that no worker gathers all of it
+                parts = [self._submit(tree_sum, parts[i : i + FAN_IN]) for i in range(0, len(parts), FAN_IN)]
+            return parts[0]
 
         return self._in_order((total(piece) for piece in pieces), at_once)
 

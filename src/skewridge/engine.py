@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 REPORT_EVERY = 0.5  # seconds between two progress lines
 AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
-SMALL_WORK = 2e9  # operations that are done before another engine has been told of them
+SENDING = 1e10  # operations of one thread in the time that another engine takes to be told and to answer
 
 Watcher = Callable[[str, int, int], None]
 
@@ -92,8 +92,11 @@ class Job:
         return replace(self, checkpoint=None)
 
     def sized(self, n_operations: float) -> Job:
-        """The same; on the threads of this process where the work is too little to be sent."""
-        return replace(self, engine=None) if n_operations < SMALL_WORK else self
+        """The same; on the threads of this process where work on rows that are here is not done sooner elsewhere."""
+        if self.engine is None:
+            return self
+        saved = n_operations * (1 / self.here.n_threads - 1 / self.engine.n_threads)
+        return replace(self, engine=None) if saved < SENDING else self
 
     @property
     def n_threads(self) -> int:

@@ -29,7 +29,7 @@ from .pipeline import (
 from .planning import PartitionSettings
 from .search import CRITERIA, Data
 from .shell import KernelEstimator
-from .sources import fit_source, is_collection, predicted
+from .sources import fit_collection, is_collection, predicted
 from .splits import draw_seed
 from .tables import is_held
 from .tuning import Request, row_scores, tune
@@ -128,6 +128,8 @@ class DacKernelRidge(KernelEstimator):
     (3,)
     """
 
+    _takes_tables = True
+
     def __init__(
         self,
         n_nodes="auto",
@@ -181,7 +183,7 @@ class DacKernelRidge(KernelEstimator):
         self
         """
         if is_collection(X):
-            return fit_source(self, X, y)
+            return fit_collection(self, X, y)
         self._check_parameters()
         job = self._job
         checked, X, y = self._check_data(X, y)

@@ -68,6 +68,7 @@ class FileChunk:
                 _NEAR.move_to_end(self)
                 return _NEAR[self]
         rows = self._decoded()
+        rows.flags.writeable = False  # others may be given the same rows
         with _LOCK:
             _NEAR[self] = rows
             while len(_NEAR) > 1 and sum(near.nbytes for near in _NEAR.values()) > NEAR_BYTES:

@@ -225,7 +225,7 @@ class Judge:
             return ridge_path(own.gram, own.moments(intercepts), penalties * train.n_rows) @ T, intercepts
 
         folds = ((self.rows.X[drawn[fold]], total - sums[fold]) for fold in range(N_FOLDS))
-        return run(fit, folds, self.job.sized(10.0 * N_FOLDS * len(basis.kept) ** 3), "folds", N_FOLDS)
+        return run(fit, folds, self.job.sized(3.0 * N_FOLDS * len(basis.kept) ** 3), "folds", N_FOLDS)
 
     def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
         """Every fold's centres, the basis of all of them, and the folds' sums."""

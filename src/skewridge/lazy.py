@@ -74,10 +74,10 @@ def predicted(estimator: Any, X: Any) -> Any:
     if hasattr(X, "columns"):
         return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
     X = X.rechunk({1: -1})
-    several = np.ndim(getattr(estimator, "intercept_", 0.0))
-    if several:
-        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=(X.chunks[0], (len(estimator.intercept_),)))
-    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1)
+    if np.ndim(estimator.intercept_):
+        chunks = X.chunks[0], (len(estimator.intercept_),)
+        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
+    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
 
 
 def _predicted_frame(rows: Any, estimator: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 
 def names_columns(target: Any) -> bool:
     """Whether a target names columns; otherwise it is the response itself, or there is none."""
     first = target[0] if isinstance(target, list | tuple) and len(target) else target
-    return isinstance(first, str | int)
+    return isinstance(first, str | Integral)
 
 
 def pick(known: Sequence[Any], target: Any, features: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:
@@ -54,4 +55,5 @@ def array_parts(rows: Any, target: Any, features: Sequence[Any] | None) -> tuple
 
 def _place(column: Any, n_columns: int) -> Any:
     """A column counted from the end counted from the start; what is no place is refused later, by name."""
-    return column + n_columns if isinstance(column, int) and -n_columns <= column < 0 else column
+    place = int(column) if isinstance(column, Integral) else n_columns
+    return place % n_columns if -n_columns <= place < n_columns else column

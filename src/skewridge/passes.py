@@ -19,7 +19,8 @@ from .tables import RowData, Span, Table
 
 BLOCK_ROWS = 2048  # rows at a time; never a function of n_jobs or memory_limit
 FAN_IN = 4  # sums that are added up to one
-MOST_PIECES = 64  # that a sum is put together from here, and that a checkpoint keeps
+MOST_PIECES = 64  # that a sum is put together from, and that a checkpoint keeps
+MOST_SENT = 8  # that another engine sends, where none is kept
 
 Result = TypeVar("Result")
 
@@ -61,7 +62,10 @@ def sum_rows(
     [array([2000., 2000.]), array([3000., 3000.])]
     """
     ends = [len(tables[0])] if ends is None else ends
-    runs = [pieces_of(blocks_of(start, end, BLOCK_ROWS)) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    most = MOST_PIECES if job.engine is None or job.checkpoint is not None else max(1, MOST_SENT // len(ends))
+    runs = [
+        pieces_of(blocks_of(start, end, BLOCK_ROWS), most) for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
     store = None if job.checkpoint is None else job.checkpoint.sums(label)
     if store is not None and store.total is not None:
         totals: list[Result] = store.total
@@ -107,10 +111,10 @@ def blocks_of(start: int, end: int, size: int) -> list[Span]:
     return [(first, min(first + size, end)) for first in range(start, end, size)]
 
 
-def pieces_of(blocks: list[Span]) -> list[list[Span]]:
-    """Blocks in pieces that are whole subtrees of the sum, at least four blocks and at most 64 pieces."""
+def pieces_of(blocks: list[Span], most: int = MOST_PIECES) -> list[list[Span]]:
+    """Blocks in so many pieces at most that are whole subtrees of the sum, at least four blocks each."""
     size = FAN_IN
-    while len(blocks) > size * MOST_PIECES:
+    while len(blocks) > size * most:
         size *= FAN_IN
     return [blocks[first : first + size] for first in range(0, len(blocks), size)]
 

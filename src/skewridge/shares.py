@@ -23,7 +23,7 @@ from .planning import GATHERED
 from .slices import FloatArray, IntArray
 from .tables import RowData
 
-SHARES_A_THREAD = 4  # so that threads of a cluster end together
+SHARES, SHARES_A_THREAD = 32, 4  # at least, so that threads of a cluster end together
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _solved_there(work: Work, X: RowData, names: IntArray, job: Job) -> Iterator
     assert work.dealing is not None
     sizes = work.allocation.sizes[names].astype(np.float64)
     spare = _spare_bytes(float(sizes.max()), X.shape[1], job)
-    most_work = float(np.sum(sizes**3)) / (SHARES_A_THREAD * job.engine.n_threads)
+    most_work = float(np.sum(sizes**3)) / max(SHARES, SHARES_A_THREAD * job.engine.n_threads)
     parts = divided(work.allocation, names, rows_within(spare, X.shape[1]), most_work)
     ranks = ranks_of(work.labels, work.dealing.counts)
     tables = [X, work.y, work.labels, ranks, np.ones(len(ranks)) if work.weights is None else work.weights]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from . import __version__
 from .checkpoint import Checkpoint
 from .cluster import engine_at_hand
 from .engine import Engine, Job, named_engine, running_on
@@ -25,7 +26,7 @@ from .passes import map_rows
 from .slices import FloatArray
 from .tables import RowData, Table
 
-__all__ = ["fit_source", "is_collection", "open_source", "predict_source", "predicted"]
+__all__ = ["fit_collection", "fit_source", "is_collection", "open_source", "predict_source", "predicted"]
 
 PREDICTED_ROWS = 65_536  # predicted and written at a time
 IDLE = ("n_jobs", "verbose")  # parameters that change no result
@@ -77,10 +78,20 @@ def fit_source(
     """
     engine = engine_for(source)
     X, y = open_source(source, target, features, engine)
+    if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
+        raise TypeError(
+            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use AdaptiveKernelRidge "
+            "or DacKernelRidge."
+        )
     store = None if checkpoint is None else Checkpoint(checkpoint, _identity(estimator, X, y))
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
     with running_on(engine, store):
         return estimator.fit(X, y, **weights)
+
+
+def fit_collection(estimator: Any, X: Any, y: Any, **more: Any) -> Any:
+    """Fit to a Dask collection and its response, be it one or not."""
+    return fit_source(estimator, X, y if is_collection(y) else np.asarray(y), **more)
 
 
 def predict_source(
@@ -126,7 +137,9 @@ def predict_source(
     X, _ = open_source(source, None, wanted, engine)
     rows = X if isinstance(X, Table) else np.asarray(X)
     task = partial(_predict_rows, estimator, return_std)
-    blocks = map_rows(task, [rows], Job(engine=engine, verbose=estimator.verbose), "prediction", PREDICTED_ROWS)
+    blocks = map_rows(
+        task, [rows], Job(engine=engine, verbose=getattr(estimator, "verbose", 0)), "prediction", PREDICTED_ROWS
+    )
     return _write_parquet(blocks, Path(out))
 
 
@@ -179,6 +192,7 @@ def _identity(estimator: Any, X: RowData, y: Any) -> dict[str, Any]:
     chunks = [chunk.identity for chunk in X.chunks] if isinstance(X, Table) else [_digest(np.asarray(X))]
     parameters = {k: _told(v) for k, v in estimator.get_params().items() if k not in IDLE}
     return {
+        "version": __version__,
         "estimator": type(estimator).__name__,
         "parameters": parameters,
         "columns": [str(name) for name in getattr(X, "names", None) or getattr(X, "columns", [])],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .engine import one_blas_thread
+from .heap import keep_freed
 from .passes import read_blocks, tree_sum
 from .slices import FloatArray
 
@@ -24,37 +26,46 @@ def packed(value: Any) -> bytes:
 
 def call(recipe: Any, item: bytes) -> Any:
     """task(item)."""
-    with one_blas_thread():
+    with _at_work():
         return _function(recipe)(pickle.loads(item))
 
 
 def map_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> list[Any]:
     """task(rows, ...) for every block."""
-    with one_blas_thread():
+    with _at_work():
         return [_function(recipe)(*block) for block in _blocks(handles, rest)]
 
 
 def sum_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> Any:
     """What blocks give, added up."""
-    with one_blas_thread():
+    with _at_work():
         return tree_sum(_function(recipe)(*block) for block in _blocks(handles, rest))
 
 
 def split_block(recipe: Any, handles: list[list[Any]], rest: bytes, numbers: Sequence[int]) -> list[Any]:
     """split(numbers, rows, ...) of one block."""
-    pieces: list[Any] = _function(recipe)(numbers, *next(_blocks(handles, rest)))
-    return pieces
+    with _at_work():
+        pieces: list[Any] = _function(recipe)(numbers, *next(_blocks(handles, rest)))
+        return pieces
 
 
 def join_pieces(join: bytes, pieces: list[Any]) -> Any:
     """join(pieces)."""
-    with one_blas_thread():
+    with _at_work():
         return pickle.loads(join)(pieces)
 
 
 def take_rows(handle: Any, places: bytes) -> FloatArray:
     """Some rows of a chunk."""
     return _whole(handle)[pickle.loads(places)]
+
+
+@contextmanager
+def _at_work() -> Iterator[None]:
+    """A thread of a worker does a task with one BLAS thread, and uses again what others have freed."""
+    keep_freed()
+    with one_blas_thread():
+        yield
 
 
 @lru_cache(maxsize=8)
