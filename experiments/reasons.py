@@ -21,8 +21,6 @@ ENDS = (
 )
 SMALL = "Ways to cut slices differ little beside what they all gain over the classical method, and not always one way."
 WHERE_RARE = "It is comparable, or better, only where the observed response is rare."
-    "It is comparable, or better, only where the observed response is rare; everywhere else it predicts too much."
-)
 SMOOTHED = "It is the penalty that does it: tuned, small nodes lose little."
 DROPPED = "Downsampling leaves out most rows of the full slices."
 RARE_FIRST = "Copies pull every node towards the peaks: the rare region gains, the rest pays."
