@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from effects import select, summary
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import NullLocator
 from PIL import Image
 
 matplotlib.rcParams.update({"font.size": 8, "axes.titlesize": 9, "figure.titlesize": 11})
@@ -136,7 +136,21 @@ def against_flops(axes, table, columns=("mse", "rare_mse")):
             dots(ax, part["flops"].mean(), summary(part, "method", column), method)
         logarithmic(ax, table[column])
         ax.set(xscale="log", xlabel=COLUMN_NAMES["flops"], ylabel=COLUMN_NAMES[column])
-        ax.xaxis.set_minor_locator(LogLocator(subs=(2, 5)))  # more would overlap
+        few_ticks(ax.xaxis)
+
+
+def few_ticks(axis):
+    """Powers of ten on a logarithmic axis; where less than two are in view, as many numbers between as have room."""
+    low, high = axis.get_view_interval()
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))))
+    for digits in ((1,), (1, 3), (1, 2, 5)):
+        ticks = {digit * 10.0**power: (digit, power) for power in powers for digit in digits}
+        shown = {tick: parts for tick, parts in ticks.items() if low <= tick <= high}
+        if len(shown) > 1:
+            break
+    factors = {1: "", **{digit: rf"{digit} \times " for digit in (2, 3, 5)}}
+    axis.set_ticks(list(shown), [f"${factors[digit]}10^{{{power}}}$" for digit, power in shown.values()])
+    axis.set_minor_locator(NullLocator())
 
 
 def errors_and_costs(tables, methods, folder, name):

@@ -23,7 +23,20 @@ from claims import (
     versus,
 )
 from paper_appendix import SUPPLEMENT, THEORY
-from reasons import BIASED, DROPPED, ENDS, FIRST, LARGER, LITTLE, PENALISED, SELECTION, SMALL, SMOOTHED, WHERE_RARE
+from reasons import (
+    BIASED,
+    DROPPED,
+    ENDS,
+    FIRST,
+    LARGER,
+    LITTLE,
+    PENALISED,
+    SELECTION,
+    SLICES,
+    SMALL,
+    SMOOTHED,
+    WHERE_RARE,
+)
 
 OVERSAMPLED, CLASSICAL = "oversampled", "classical"
 RULES_AND_FIXED = [
@@ -160,6 +173,7 @@ CLAIMS = (
         "figure5_slices",
         "l / Scott within 25%, l = 10 to 80",
         robust_to_slices,
+        note=SLICES,
     ),
     Claim(
         "Melbourne: oversampling is consistently better than the classical method",

@@ -18,7 +18,8 @@ from claims import (
     variance_falls,
     versus,
 )
-from reasons import COPIES, LARGER, LITTLE, RARE_FIRST, REMAINDER, SMALL
+from reasons import COPIES, LARGER, LITTLE, NODES, RARE_FIRST, REMAINDER, SHARED, SMALL
+from supplement_splines import at_usual_nodes
 
 PAIR = ("oversampled", "classical")
 RULES_AND_FIXED = [tagged(f"{rule} to l=10", versus(rule, "l=10", "function", "d")) for rule in figure5.RULES]
@@ -26,12 +27,6 @@ RULES_AND_FIXED = [tagged(f"{rule} to l=10", versus(rule, "l=10", "function", "d
 
 def in_pair(table):
     return table["method"].isin(PAIR)
-
-
-def usual_nodes(table):
-    """The number of nodes at which tau was varied."""
-    varied = table["method"].str.startswith("tau=")
-    return table[table["k"].isin(table.loc[varied, "k"])]
 
 
 SUPPLEMENT = (
@@ -49,6 +44,7 @@ SUPPLEMENT = (
         "supplement_nodes_mse",
         "k / middle k within 25%",
         robust_to_nodes,
+        note=NODES,
     ),
     Claim(
         "Smoothing splines: oversampling is better than the classical method at every k",
@@ -63,7 +59,7 @@ SUPPLEMENT = (
         "supplement_splines",
         "supplement_splines_tuned",
         "slope of log error along log tau < 0",
-        on(usual_nodes, tau_helps("function", "d")),
+        on(at_usual_nodes, tau_helps("function", "d")),
         shown="slope",
         note=RARE_FIRST,
     ),
@@ -72,7 +68,7 @@ SUPPLEMENT = (
         "supplement_splines",
         "supplement_splines_tuned",
         "rule / fixed l < 1, l = 10",
-        on(usual_nodes, several(RULES_AND_FIXED)),
+        on(at_usual_nodes, several(RULES_AND_FIXED)),
         note=SMALL,
     ),
     Claim(
@@ -81,6 +77,7 @@ SUPPLEMENT = (
         "supplement_splines_tuned",
         "k / middle k within 25%",
         robust_to_nodes,
+        note=SHARED,
     ),
     Claim(
         "Smoothing splines: oversampling costs about as much time as the classical method",

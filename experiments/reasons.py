@@ -30,3 +30,6 @@ COPIES = (
     "classical fit is rougher, but among oversampled fits the variance grows with N~."
 )
 REMAINDER = "exp(-3 lambda n / (28 omega^2)) is far from 0 for nodes of this size."
+SLICES = "Tuned, some numbers of slices suit a function better than others; a large penalty levels them."
+NODES = "As published errors grow with k, and not equally; tuned they change little, as far as few replicates tell."
+SHARED = "With more nodes, oversampled ones share more rows: the rare region gains, the rest pays."

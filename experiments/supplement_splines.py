@@ -9,6 +9,7 @@ N^(-4/5), by the same rule in the node size, or by every node's own GCV ("tuned"
 import time
 
 import numpy as np
+import pandas
 from drawing import COLUMN_NAMES, STYLES, VERSION_NAMES, against_flops, curve, legend, log_along, panels, save
 from effects import select
 from fits import METHODS, TAUS, cut_as, make_data
@@ -97,10 +98,15 @@ def draw(table, folder):
     draw_flops(table, folder)
 
 
+def at_usual_nodes(table):
+    """The rows with the number of nodes at which tau was varied."""
+    varied = table["method"].str.startswith("tau=")
+    return table[table["k"].isin(table.loc[varied, "k"])]
+
+
 def swept(table):
     """What is varied: name, rows, column along x, and the methods with it."""
-    usual = table.loc[table["method"] == "oversampled", "k"].mode().iloc[0]
-    at = table[table["k"] == usual]
+    at = at_usual_nodes(table)
     taus = at[at["method"].str.startswith("tau=") | (at["method"] == "oversampled")]
     values = taus["method"].map(lambda m: METHODS[m].get("oversampling", 1.0))
     rules = at[at["method"].isin(RULES)]
@@ -140,7 +146,8 @@ def draw_flops(table, folder):
     columns = [(function, version) for function in FUNCTIONS for version in PENALTIES]
     for line, (function, version) in zip(axes.T, columns, strict=True):
         part = select(table, function=function, version=version)
-        against_flops(line, part[part["method"].isin(STYLES) & part["k"].isin((1, swept(part)[1][1]["k"].iloc[0]))])
+        shown = pandas.concat((at_usual_nodes(part), select(part, k=1)))
+        against_flops(line, shown[shown["method"].isin(STYLES)])
         line[0].set_title(f"{function}\n{NAMES[version]}")
     legend(figure, axes)
     save(figure, folder, "supplement_splines_flops")
