@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse
 import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, StackingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -273,3 +274,102 @@ def test_frames_with_another_order_of_labels_are_refused():
     frame, y = pd.DataFrame({"a": [1.0, 2.0, 3.0]}), pd.Series([1.0, 2.0, 3.0], index=[2, 1, 0])
     with pytest.raises(ValueError, match="same index labels in a different order"):
         DacRegressor(Ridge()).fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [make_pipeline(SimpleImputer(), Ridge()), TransformedTargetRegressor(HistGradientBoostingRegressor(max_iter=3))],
+)
+def test_gaps_in_arrays_reach_estimators_that_may_fill_them(estimator):
+    X, y = make_peaks(200, 2, random_state=0)
+    X[::7, 0] = np.nan
+    model = DacRegressor(estimator, n_nodes=2, random_state=0).fit(X, y)
+    fits = [clone(estimator).fit(X[rows], y[rows]).predict(X) for rows in model.allocation_]
+    np.testing.assert_allclose(model.predict(X), np.mean(fits, axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.DataFrame, scipy.sparse.csr_matrix])
+def test_what_the_caller_does_to_the_rows_afterwards_changes_no_interval(kind):
+    X, y = make_peaks(300, 2, random_state=0)
+    ends = []
+    for changed in (False, True):
+        rows = kind(X.copy())
+        model = DacRegressor(Ridge(), n_nodes=3, random_state=0).fit(rows, y)
+        if changed:
+            rows *= -5.0
+        ends.append(model.predict_interval(kind(X)))
+    np.testing.assert_array_equal(*ends)
+
+
+def test_an_error_in_a_node_says_which_it_was():
+    X, y = make_peaks(100, 2, random_state=0)
+
+    class Failing(Ridge):
+        def fit(self, X, y):
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no") as caught:
+        DacRegressor(Failing(), n_nodes=4, slices=1, random_state=0).fit(X, y)
+    assert caught.value.__notes__ == ["Raised by Failing.fit on node 0, which has 25 rows."]
+
+
+def test_predictions_of_another_shape_are_refused():
+    class Wide(Ridge):
+        def predict(self, X):
+            return np.zeros((len(X), 2))
+
+    X, y = make_peaks(50, 2, random_state=0)
+    model = DacRegressor(Wide(), n_nodes=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"Wide.predict must give one number a row; got shape \(50, 2\) for 50 rows"):
+        model.predict(X)
+
+
+def test_an_estimator_whose_fit_returns_nothing_is_used_all_the_same():
+    class Silent(Ridge):
+        def fit(self, X, y):
+            super().fit(X, y)
+
+    X, y = make_peaks(50, 2, random_state=0)
+    silent, plain = (DacRegressor(e, n_nodes=2, random_state=0).fit(X, y).predict(X) for e in (Silent(), Ridge()))
+    np.testing.assert_array_equal(silent, plain)
+
+
+def test_a_stack_without_a_final_estimator_is_a_regressor():
+    X, y = make_peaks(60, 2, random_state=0)
+    stack = StackingRegressor([("a", Ridge())], cv=2)
+    assert DacRegressor(stack, n_nodes=2, random_state=0).fit(X, y).predict(X).shape == (60,)
+
+
+def test_responses_that_are_text_are_refused_or_read():
+    X, y = make_peaks(60, 2, random_state=0)
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        DacRegressor(Ridge()).fit(X, np.repeat("much", 60))
+    read = DacRegressor(Ridge(), random_state=0).fit(X, y.astype(object)).predict(X)
+    np.testing.assert_array_equal(read, DacRegressor(Ridge(), random_state=0).fit(X, y).predict(X))
+
+
+def test_tables_elsewhere_are_refused():
+    import pyarrow
+
+    X, y = make_peaks(60, 2, random_state=0)
+    table = pyarrow.table({"a": X[:, 0], "b": X[:, 1]})
+    with pytest.raises(TypeError, match=r"pandas or polars frame in memory; got pyarrow.*to_pandas"):
+        DacRegressor(Ridge()).fit(table, y)
+
+
+def test_more_nodes_than_rows_are_refused_before_a_pilot_is_made(monkeypatch):
+    X, y = make_peaks(60, 2, random_state=0)
+    monkeypatch.setattr("skewridge.regressor.pilot_of", None)
+    with pytest.raises(ValueError, match="n_nodes must not exceed the number of rows; got n_nodes=61 for 60 rows"):
+        DacRegressor(Ridge(), n_nodes=61, slice_on="pilot").fit(X, y)
+
+
+def test_progress_is_told_when_asked(capsys):
+    X, y = make_peaks(100, 2, random_state=0)
+    DacRegressor(Ridge(), n_nodes=4, random_state=0).fit(X, y).predict(X)
+    assert capsys.readouterr().err == ""
+    DacRegressor(Ridge(), n_nodes=4, random_state=0, verbose=1).fit(X, y).predict(X)
+    told = capsys.readouterr()
+    assert "local fits: 4/4" in told.err
+    assert "prediction: 4/4" in told.err
+    assert told.out == ""

@@ -122,7 +122,7 @@ class IntervalMixin:
     def _cross_fitted(self):
         """Predict every row of the fit by a fit without its fold; equal rows share a fold."""
         X, Y, weights = self._training_rows()
-        pool = make_pool(Y[:, :0] if hasattr(X, "columns") else X, Y, weights, "auto", self._seed)
+        pool = make_pool(X if _holds_numbers(X) else Y[:, :0], Y, weights, "auto", self._seed)
         folds, prediction = pool.folds[pool.member], np.full(Y.shape, np.nan)
         for fold in range(N_FOLDS):
             rest, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -137,6 +137,11 @@ class IntervalMixin:
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
         model = clone(self).set_params(**seeded)
         return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+
+
+def _holds_numbers(X):
+    """Whether rows can be told from each other: those of frames, sparse matrices and objects are told by y alone."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
 
 
 def take_rows(X, rows):

@@ -7,11 +7,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .calibrating import IntervalMixin, fit_quietly, take_rows
 from .checks import check_choice, check_integer, check_magnitude, check_same_order, check_weights
@@ -19,8 +19,9 @@ from .engine import Job, run
 from .notebook import NotebookMixin, dealt_summary
 from .pilot import pilot_of
 from .pipeline import partition_rows, spread
-from .planning import PartitionSettings
+from .planning import PartitionSettings, check_n_nodes
 from .splits import draw_seed
+from .weighting import WEIGHT, is_composed, routing_is_on, weights_name
 
 
 class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
@@ -47,12 +48,13 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
         E[y | x], which needs numeric features without gaps.
     focus : float in [0, 1], default=1.0
         1: as published; 0: rows weighted by their inverse inclusion probability, which aims at the overall risk; in
-        between, ``pi ** -(1 - focus)``. Below 1 the estimator must take ``sample_weight``; a pipeline hands the weights
-        to its last step.
+        between, ``pi ** -(1 - focus)``. Below 1 the estimator must take ``sample_weight`` (and have requested it,
+        where scikit-learn's metadata routing is enabled); a pipeline hands the weights to its last step. Weights
+        are at least 1, rare rows' the least: a penalty that does not grow with them counts for less than with focus=1.
     n_jobs : int, optional
-        Threads. The result is the same for any number.
+        Threads of this process, whatever engine is in use. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
-        Decides which rows go to which nodes, and the seeds that the estimator leaves open.
+        Decides which rows go to which nodes, and the seeds that the estimator leaves open (None or a generator).
     verbose : int, default=0
         Whether to report progress on stderr.
 
@@ -80,6 +82,8 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
     >>> model.predict(X[:3]).shape
     (3,)
     """
+
+    _hands_weights_on = True  # to the estimator
 
     def __init__(
         self,
@@ -114,7 +118,8 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
         y : (N,) array or series; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Passed to the estimators, multiplied by the weights of ``focus``. Rows of weight 0 are left out; how rows
-            are dealt does not depend on weights otherwise.
+            are dealt does not depend on weights otherwise. With scikit-learn's metadata routing the estimator must
+            have requested it.
         **fit_params : dict
             Metadata for the estimator's ``fit``, with scikit-learn's metadata routing enabled; arrays with one entry
             a row are dealt with the rows.
@@ -123,13 +128,15 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
         -------
         self
         """
-        self._check_parameters(sample_weight)
-        checked, X, y = self._check_data(X, y)
-        routed = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
-        rows = _Rows(X, y, None, routed)
+        self._check_parameters()
+        metadata, sample_weight = self._routed(sample_weight, fit_params)
+        self._check_weights_are_taken(sample_weight)
+        given, (checked, X, y) = X, self._check_data(X, y)
+        rows = _Rows(X, y, None, metadata)
         if sample_weight is not None:
             weights, kept = check_weights(sample_weight, len(y))
             rows = replace(rows.take(kept), weights=weights)
+        check_n_nodes(self._settings, len(rows.y))
         seed = draw_seed(self.random_state)
 
         partition = partition_rows(self._sliced(rows, seed), self._settings, X.shape[1], seed, np.inf, self._job)
@@ -137,11 +144,11 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
 
         def fit_node(i):
             ids, focus = partition.node(i)
-            return rows.take(ids).weighted(focus).fitted(seeded(clone(self.estimator), int(seeds[i])))
+            return rows.take(ids).weighted(focus).fitted(seeded(clone(self.estimator), int(seeds[i])), i)
 
-        estimators = list(run(fit_node, range(len(seeds)), self._job, "local fits"))
+        estimators = list(run(_as_configured(fit_node), range(len(seeds)), self._job, "local fits"))
         self._remember(checked, partition, estimators)
-        return self._keep_rows(rows, seed)
+        return self._keep_rows(replace(rows, X=_own(rows.X, given)), seed)
 
     def predict(self, X, **predict_params):
         """Return the average of the nodes' predictions.
@@ -194,8 +201,8 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
     def _settings(self):
         return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
-    def _check_parameters(self, sample_weight):
-        if not hasattr(self.estimator, "fit") or not hasattr(self.estimator, "predict"):
+    def _check_parameters(self):
+        if not all(hasattr(type(self.estimator), name) for name in ("fit", "predict")):
             raise TypeError(
                 f"estimator must be a regressor with fit and predict, such as Ridge(); got {self.estimator!r}."
             )
@@ -204,22 +211,45 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
         if self.n_jobs is not None:
             check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
-        wanted = f"focus={self.focus:g}" if self.focus < 1 else "sample_weight"
-        if (self.focus < 1 or sample_weight is not None) and _weights_go_to(self.estimator) is None:
+
+    def _routed(self, sample_weight, fit_params):
+        """Metadata for the estimator, and apart from it the weights, which the nodes' are multiplied by."""
+        if not routing_is_on():
+            return process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}, sample_weight
+        told = fit_params if sample_weight is None else {**fit_params, WEIGHT: sample_weight}
+        metadata = dict(process_routing(self, "fit", **told).estimator.fit) if told else {}
+        return metadata, metadata.pop(weights_name(self.estimator), None)
+
+    def _check_weights_are_taken(self, sample_weight):
+        if self.focus == 1 and sample_weight is None:
+            return
+        wanted = f"focus={self.focus:g}" if self.focus < 1 else WEIGHT
+        name, kind = weights_name(self.estimator), type(self.estimator).__name__
+        if name is None and routing_is_on():
             raise ValueError(
-                f"{wanted} weights the rows, and {type(self.estimator).__name__}.fit takes no sample_weight. Use an "
-                "estimator that does, or focus=1 without sample_weight."
+                f"{wanted} weights the rows, and with metadata routing the regressor of {kind} has not requested "
+                f"sample_weight in fit. Call set_fit_request(sample_weight=True) on it, or use focus=1."
             )
+        if name is None:
+            raise ValueError(
+                f"{wanted} weights the rows, and {kind}.fit takes no sample_weight for its regressor. Use an estimator "
+                "that does, or focus=1 without sample_weight."
+            )
+        if routing_is_on() and is_composed(self.estimator):
+            process_routing(self.estimator, "fit", **{name: 1.0})  # every step must have said whether it takes them
 
     def _check_data(self, X, y):
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
+        _check_kind(X)
         check_same_order(X, y)
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
             X, y = validate_data(checked, X, y, skip_check_array=True)
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
             check_consistent_length(X, y)
         else:
+            if y is not None and np.asarray(y).dtype.kind in "OSU":
+                y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
             X, y = validate_data(checked, X, y, y_numeric=True, **self._accepted)
         check_magnitude("y", y)
         return checked, X, np.array(y, dtype=np.float64)
@@ -228,7 +258,8 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
     def _accepted(self):
         """What arrays the estimator takes."""
         tags = get_tags(self.estimator).input_tags
-        sparse, finite = "csr" if tags.sparse else False, "allow-nan" if tags.allow_nan else True
+        gaps = tags.allow_nan or is_composed(self.estimator)  # which may fill them
+        sparse, finite = "csr" if tags.sparse else False, "allow-nan" if gaps else True
         return {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": finite}
 
     def _sliced(self, rows, seed):
@@ -276,7 +307,17 @@ class DacRegressor(IntervalMixin, NotebookMixin, MetaEstimatorMixin, RegressorMi
         else:
             X = validate_data(self, X, reset=False, **self._accepted)
         routed = process_routing(self, "predict", **predict_params).estimator.predict if predict_params else {}
-        return run(lambda fitted: np.ravel(fitted.predict(X, **routed)), self.estimators_, self._job, "prediction")
+
+        def estimate(fitted):
+            found = np.asarray(fitted.predict(X, **routed))
+            if found.shape[:1] != X.shape[:1] or found.size != X.shape[0]:
+                raise ValueError(
+                    f"{type(fitted).__name__}.predict must give one number a row; got shape {found.shape} for "
+                    f"{X.shape[0]} rows."
+                )
+            return found.ravel()
+
+        return run(_as_configured(estimate), self.estimators_, self._job, "prediction")
 
 
 @dataclass(frozen=True)
@@ -303,10 +344,15 @@ class _Rows:
             return self
         return replace(self, weights=more if self.weights is None else self.weights * more)
 
-    def fitted(self, estimator):
-        """Fit an estimator to the rows."""
-        weights = {} if self.weights is None else {_weights_go_to(estimator): self.weights}
-        return estimator.fit(self.X, self.y, **self.metadata, **weights)
+    def fitted(self, estimator, node):
+        """Fit an estimator to the rows of a node; errors say which it was."""
+        weights = {} if self.weights is None else {weights_name(estimator): self.weights}
+        try:
+            estimator.fit(self.X, self.y, **self.metadata, **weights)
+        except Exception as error:
+            error.add_note(f"Raised by {type(estimator).__name__}.fit on node {node}, which has {len(self.y)} rows.")
+            raise
+        return estimator
 
 
 def seeded(estimator, seed):
@@ -326,13 +372,30 @@ def seeded(estimator, seed):
     return estimator.set_params(**{name: int(random.integers(2**31 - 1)) for name in free})
 
 
-def _weights_go_to(estimator):
-    """Return the name by which an estimator's fit takes weights, or None where it takes none."""
-    if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
-    if isinstance(estimator, Pipeline):
-        if get_routing_for_object(estimator).consumes("fit", ["sample_weight"]):
-            return "sample_weight"
-        name, last = estimator.steps[-1]
-        return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
-    return None
+def _as_configured(task):
+    """The same task with scikit-learn's configuration of this thread, on whatever thread it runs."""
+    config = get_config()
+
+    def configured(item):
+        with config_context(**config):
+            return task(item)
+
+    return configured
+
+
+def _check_kind(X):
+    """Refuse tables whose rows cannot be taken by their numbers."""
+    kind = type(X).__module__.partition(".")[0]
+    if kind in ("dask", "pyarrow", "pyspark"):
+        raise TypeError(
+            "X must be an array, a sparse matrix, or a pandas or polars frame in memory; got "
+            f"{type(X).__module__}.{type(X).__name__}. Convert it first (compute() or to_pandas())."
+        )
+
+
+def _own(X, given):
+    """Rows that stay as they are when the caller changes the ones that were given."""
+    if isinstance(X, np.ndarray) and X is not given:
+        shared = hasattr(given, "__array__") and np.may_share_memory(X, np.asarray(given))
+        return X.copy() if shared else X
+    return X.copy() if hasattr(X, "copy") else X  # polars frames cannot be changed

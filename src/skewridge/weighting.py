@@ -1,0 +1,99 @@
+"""How weights of rows reach the regressor that an estimator has inside, if any do."""
+
+from __future__ import annotations
+
+import inspect
+
+from sklearn import get_config
+from sklearn.ensemble import VotingRegressor
+from sklearn.linear_model import LinearRegression, RANSACRegressor
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import has_fit_parameter
+
+WEIGHT = "sample_weight"
+_INSIDE = ("estimator", "regressor")  # what estimators call the one that they have inside
+_HANDING_ON = (RANSACRegressor, MultiOutputRegressor)  # take weights if the one inside does, whatever they seem to
+
+
+def weights_name(estimator):
+    """Return the name by which an estimator's fit takes weights of rows for its regressor; None where it takes none.
+
+    With scikit-learn's metadata routing, an estimator takes what its regressor has requested; a pipeline's is its last
+    step, whatever the others take.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.neighbors import KNeighborsRegressor
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weights_name(Ridge()), weights_name(make_pipeline(Ridge())), weights_name(KNeighborsRegressor())
+    ('sample_weight', 'ridge__sample_weight', None)
+    """
+    return (_requested if routing_is_on() else _taken)(estimator)
+
+
+def routing_is_on():
+    """Whether scikit-learn routes metadata by request."""
+    return bool(get_config().get("enable_metadata_routing", False))
+
+
+def inside(estimator):
+    """The regressor that an estimator has inside, or None."""
+    found = (getattr(estimator, name, None) for name in _INSIDE)
+    return next((one for one in found if hasattr(one, "fit")), None)
+
+
+def is_composed(estimator):
+    """Whether an estimator's rows reach others inside it, perhaps changed."""
+    return isinstance(estimator, Pipeline) or inside(estimator) is not None
+
+
+def hands_weights_on(estimator):
+    """Whether an estimator takes weights only if the one inside does."""
+    return isinstance(estimator, _HANDING_ON) or getattr(estimator, "_hands_weights_on", False)
+
+
+def _taken(estimator):
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        taken = _taken(last)
+        return None if taken is None else f"{name}__{taken}"
+    if isinstance(estimator, VotingRegressor):
+        voters = [voter for _, voter in estimator.estimators if voter != "drop"]
+        return WEIGHT if all(has_fit_parameter(voter, WEIGHT) for voter in voters) else None
+    within = _within(estimator)
+    if has_fit_parameter(estimator, WEIGHT):
+        return WEIGHT if not hands_weights_on(estimator) or within is None or _taken(within) else None
+    return _taken(within) if within is not None and _takes_anything(estimator) else None
+
+
+def _requested(estimator):
+    """The name under routing, by which a plain estimator's own fit is called, and a router's."""
+    if isinstance(estimator, Pipeline):
+        return _asked_for(estimator.steps[-1][1])
+    return WEIGHT if _asked_for(estimator) else None
+
+
+def _asked_for(estimator):
+    """The name that an estimator's callers know its weights by; None where it has not asked for them."""
+    if isinstance(estimator, Pipeline):
+        return _requested(estimator)
+    routing = get_routing_for_object(estimator)
+    if not hasattr(routing, "fit"):  # a router
+        return WEIGHT if routing.consumes("fit", [WEIGHT]) else None
+    request = routing.fit.requests.get(WEIGHT)
+    return request if isinstance(request, str) and request.isidentifier() else WEIGHT if request is True else None
+
+
+def _within(estimator):
+    found = inside(estimator)
+    if found is None and getattr(estimator, "regressor", "") is None:
+        return LinearRegression()  # what a transformed target is fitted by unless told
+    return found
+
+
+def _takes_anything(estimator):
+    parameters = inspect.signature(estimator.fit).parameters.values()
+    return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
