@@ -1,13 +1,20 @@
 """The documentation's examples, run as they stand: a page's blocks one after the other, in an empty folder."""
 
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
+from skewridge import AdaptiveKernelRidge
+from skewridge.datasets import make_peaks
+
+LEARNERS = ["random forest", "boosted trees", "smoothing spline", "kernels"]
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "docs/index.md", "docs/start.md", "docs/howto.md"]
+WITH_DATA = ["intervals", "learners", "report", "splines", "theory", "tuning"]  # X, y and the like are there
 
 
 def blocks(page):
@@ -16,13 +23,45 @@ def blocks(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found, names = blocks(page), {"__name__": "an_example"}
+    execute(page, {}, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("page", WITH_DATA)
+def test_examples_run_on_data_that_are_there(page, tmp_path, monkeypatch):
+    X, y = make_peaks(500, 2, random_state=0)
+    train, test = slice(0, 400), slice(400, None)
+    model = AdaptiveKernelRidge(n_centers=50, random_state=0).fit(X[train], y[train])
+    names = {"X": X, "y": y, "X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
+    execute(f"docs/{page}.md", {**names, "X_new": X[test], "model": model}, tmp_path, monkeypatch)
+
+
+def execute(page, names, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    found, names = blocks(page), {"__name__": "an_example", **names}
     assert found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, block in enumerate(found, 1):
             exec(compile(block, f"{page}, example {number}", "exec"), names)
+
+
+def test_the_gallery_of_learners_runs(tmp_path):
+    picture = tmp_path / "learners.png"
+    command = [
+        sys.executable,
+        ROOT / "examples" / "local_learners.py",
+        "--rows",
+        "400",
+        "--nodes",
+        "3",
+        "--out",
+        picture,
+    ]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [line.split("  ")[0].split(" Algorithm")[0].strip() for line in told[::2]] == LEARNERS
+    assert len(told) == 2 * len(LEARNERS)
+    assert all("overall" in line and "rare" in line for line in told)
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_page_is_in_the_table_of_contents():

@@ -325,7 +325,11 @@ def test_points_out_of_all_bounds_are_refused():
     [
         ({"spline": "quintic"}, ValueError, "spline must be one of 'cubic', 'linear'; got 'quintic'"),
         ({"spline": ["cubic"]}, ValueError, "one of them for each of 2 features; got"),
-        ({"interactions": [(0, 2)]}, ValueError, r"column numbers from 0 to 1; got \(0, 2\)"),
+        (
+            {"interactions": [(0, 2)]},
+            ValueError,
+            r"column numbers from 0 to 1, or of names of a frame's columns; got \(0, 2\)",
+        ),
         ({"knots": "even"}, ValueError, "knots must be one of 'random', 'adaptive'; got 'even'"),
         ({"knots": [0, 300]}, ValueError, "row numbers of X, each of positive sample_weight"),
         ({"knots": [0.5]}, ValueError, "row numbers of X"),
@@ -381,6 +385,10 @@ def test_data_frames_name_the_terms(frame):
     assert model.terms_ == [t.replace("x0", "lat").replace("x1", "lon") for t in TERMS]
     plain = SmoothingSpline(interactions=[(0, 1)], random_state=0).fit(X, Y)
     assert np.array_equal(model.predict(table), plain.predict(X))
+    named = SmoothingSpline(interactions=[("lon", "lat")], random_state=0).fit(table, Y)
+    assert np.array_equal(named.predict(table), plain.predict(X))
+    with pytest.raises(ValueError, match=r"names of a frame's columns; got \('lon', 'height'\)"):
+        SmoothingSpline(interactions=[("lon", "height")]).fit(table, Y)
 
 
 def test_other_dtypes_read_only_and_strided_arrays():
@@ -412,7 +420,8 @@ def test_a_search_that_does_not_end_is_told(monkeypatch):
 
 
 def test_a_penalty_that_rounding_cannot_tell_from_none_interpolates():
-    model = SmoothingSpline(interactions="all", n_knots=300, penalty=1e-300, theta=THETA).fit(X, Y)
+    with pytest.warns(UserWarning, match=r"penalty=1e-300 is below what rounding can tell from none.* was used"):
+        model = SmoothingSpline(interactions="all", n_knots=300, penalty=1e-300, theta=THETA).fit(X, Y)
     assert 1e-300 < model.penalty_ < 1e-12
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-3)
 

@@ -30,6 +30,7 @@ N_TEST = 2_000
 TAUS = (1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5)
 SLICES = (10, "sturges", "scott", "fd")
 NODES = (5, 10, 20, 40)
+QUARTER = 0.25
 CLASSICAL = {"slices": 1, "oversampling": 1.0}
 
 
@@ -66,6 +67,16 @@ def verdict(better, worse):
     return "holds" if difference.mean() > 0 else "does not hold"
 
 
+def within(errors, usual, share):
+    """Whether errors are within a share of the usual ones, from the same seeds."""
+    ratio = np.log(errors) - np.log(usual)
+    margin = 2 * ratio.std(ddof=1) / np.sqrt(len(ratio))
+    distance = abs(ratio.mean()) - np.log1p(share)
+    if abs(distance) <= margin:
+        return "undecided"
+    return "holds" if distance < 0 else "does not hold"
+
+
 def findings(errors):
     """Every finding and its verdict; errors are by setting, one a seed."""
 
@@ -81,6 +92,19 @@ def findings(errors):
         yield f"scott beats {rule}", verdict(of(), of(rule))
     for k in NODES:
         yield f"oversampling beats classical at k = {k}", verdict(of(k=k), of(1, k=k))
+    for k in (k for k in NODES if k != K):
+        yield f"k = {k} is within a quarter of k = {K}", within(of(k=k), of(), QUARTER)
+
+
+def costs(seconds):
+    """Every finding on time and its verdict."""
+
+    def of(slices="scott", tau=1.0, k=K):
+        return seconds[name_of({"slices": slices, "oversampling": tau, "n_nodes": k})]
+
+    yield f"tau = {TAUS[-1]:.2g} takes less time than 1", verdict(of(tau=TAUS[-1]), of())
+    for k in NODES:
+        yield f"classical takes less time than oversampling at k = {k}", verdict(of(1, k=k), of(k=k))
 
 
 def tabled(peaks, seeds, n_jobs, kept):
@@ -103,9 +127,9 @@ def main():
     kept = Kept(options.keep)
     for peaks in (1, 2):
         table = dict(tabled(peaks, options.seeds, options.jobs, kept))
-        for column, region in enumerate(("overall", "rare")):
-            for claim, said in findings({name: runs[:, column] for name, runs in table.items()}):
-                print(f"{peaks} peaks  {region:8} {claim:46} {said}", flush=True)
+        for column, (region, told) in enumerate((("overall", findings), ("rare", findings), ("seconds", costs))):
+            for claim, said in told({name: runs[:, column] for name, runs in table.items()}):
+                print(f"{peaks} peaks  {region:8} {claim:54} {said}", flush=True)
 
 
 if __name__ == "__main__":

@@ -132,13 +132,13 @@ def check_splines(spline: Any, n_features: int) -> list[str]:
     return kinds
 
 
-def check_pairs(interactions: Any, n_features: int) -> list[tuple[int, int]]:
-    """Return the pairs of features that interact, each once and in ascending order.
+def check_pairs(interactions: Any, n_features: int, names: Sequence[str] = ()) -> list[tuple[int, int]]:
+    """Return the pairs of features that interact, each once and in ascending order; names stand for their numbers.
 
     Examples
     --------
-    >>> check_pairs("all", 3), check_pairs([(2, 0), (0, 2)], 3)
-    ([(0, 1), (0, 2), (1, 2)], [(0, 2)])
+    >>> check_pairs("all", 3), check_pairs([(2, 0), (0, 2)], 3), check_pairs([("b", "a")], 2, ["a", "b"])
+    ([(0, 1), (0, 2), (1, 2)], [(0, 2)], [(0, 1)])
     """
     if interactions is None:
         return []
@@ -147,11 +147,12 @@ def check_pairs(interactions: Any, n_features: int) -> list[tuple[int, int]]:
         return list(combinations(range(n_features), 2))
     if not np.iterable(interactions):
         _refuse(interactions, n_features)
-    return sorted({_pair(pair, n_features) for pair in interactions})
+    return sorted({_pair(pair, n_features, list(names)) for pair in interactions})
 
 
-def _pair(pair: Any, n_features: int) -> tuple[int, int]:
-    places = np.asarray(pair)
+def _pair(pair: Any, n_features: int, names: list[str]) -> tuple[int, int]:
+    named = not isinstance(pair, str) and np.iterable(pair)
+    places = np.asarray([names.index(one) if one in names else one for one in pair] if named else pair)
     if places.shape != (2,) or places.dtype.kind not in "iu" or places[0] == places[1]:
         _refuse(pair, n_features)
     if places.min() < 0 or places.max() >= n_features:
@@ -162,7 +163,7 @@ def _pair(pair: Any, n_features: int) -> tuple[int, int]:
 def _refuse(got: Any, n_features: int) -> Any:
     raise ValueError(
         "interactions must be None, 'all', or a list of pairs of different column numbers from 0 to "
-        f"{n_features - 1}; got {got!r}."
+        f"{n_features - 1}, or of names of a frame's columns; got {got!r}."
     )
 
 

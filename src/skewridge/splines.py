@@ -18,6 +18,7 @@ from .spline_terms import check_pairs, check_splines, make_domain, make_model
 from .splits import draw_seed
 
 FEWEST_KNOTS = 30
+RAISED = 1.01  # times the penalty given: a larger one was used, and that is told
 
 
 class SmoothingSpline(KernelEstimator):
@@ -36,8 +37,8 @@ class SmoothingSpline(KernelEstimator):
     spline : {"cubic", "linear"} or list of them, default="cubic"
         For all features, or for each.
     interactions : None, "all" or list of pairs, default=None
-        Which features interact, by column number. Two cubic splines add a free product of lines and three penalised
-        terms, line by smooth, smooth by line and smooth by smooth.
+        Which features interact, by column number or name. Two cubic splines add a free product of lines and three
+        penalised terms, line by smooth, smooth by line and smooth by smooth.
     knots : {"random", "adaptive"} or array of row numbers, default="random"
         How knots are drawn among the distinct rows: uniformly, or evenly over the slices of the response; or which
         rows they are.
@@ -140,8 +141,10 @@ class SmoothingSpline(KernelEstimator):
         """
         self._check_parameters()
         checked, X, y = self._check_data(X, y)
-        full = make_model(check_splines(self.spline, X.shape[1]), check_pairs(self.interactions, X.shape[1]))
-        names = full.names(getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])]))
+        features = getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])])
+        pairs = check_pairs(self.interactions, X.shape[1], features)
+        full = make_model(check_splines(self.spline, X.shape[1]), pairs)
+        names = full.names(features)
         given = self._check_theta(names[1])
         weights, kept = check_weights(sample_weight, len(X))
         domain = make_domain(X[kept])
@@ -276,6 +279,11 @@ class SmoothingSpline(KernelEstimator):
             warn_user(
                 f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
                 "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
+            )
+        if not isinstance(self.penalty, str) and self.penalty_ > RAISED * self.penalty:
+            warn_user(
+                f"penalty={self.penalty:g} is below what rounding can tell from none with these knots; "
+                f"{self.penalty_:g} was used."
             )
         if not self._fit.converged:
             warn_user(
