@@ -26,6 +26,7 @@ SCRIPTS = (
     "growth",
     "tuning_cost",
 )
+MORE = {"growth": ("--plot", str(HERE.parent / "docs" / "images" / "growth.png"))}
 
 
 def main():
@@ -39,7 +40,7 @@ def main():
     print(machine(), flush=True)
     for script in SCRIPTS:
         print(f"\n{script}", flush=True)
-        command = [sys.executable, str(HERE / f"{script}.py")]
+        command = [sys.executable, str(HERE / f"{script}.py"), *MORE.get(script, ())]
         subprocess.run(command, check=True, env=os.environ | {FILE: str(partial)})
     partial.replace(options.out)
     print(f"\n{options.out}")

@@ -7,13 +7,12 @@ resident memory). The others at fixed settings. Limits: 6 GB at a million rows, 
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
 
 import numpy as np
-from table import record
+from table import peak_gigabytes, record
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
@@ -28,7 +27,7 @@ def one_fit(n_rows):
     start = time.perf_counter()
     model = AdaptiveKernelRidge(random_state=0, n_jobs=2).fit(X, y)
     seconds = time.perf_counter() - start
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, model.n_centers_)
+    print(seconds, peak_gigabytes(), model.n_centers_)
 
 
 def grow_rows(most):
@@ -89,6 +88,8 @@ def draw(curves, path):
         ax.loglog(sizes, seconds, "o-", label="measured")
         ax.loglog(sizes, seconds[-1] * (sizes / sizes[-1]) ** expected, "--", color="0.6", label=f"slope {expected}")
         ax.set(xlabel=name, ylabel="seconds")
+        ax.set_xticks(sizes, [f"{size:,.0f}" if size < 10_000 else f"{size:.0e}" for size in sizes])
+        ax.minorticks_off()
         ax.legend(frameon=False)
     figure.savefig(path, dpi=110)
 

@@ -11,13 +11,13 @@ sd(y), and with 10,000 centres and 200,000 rows within 4 GB.
 """
 
 import argparse
-import resource
 import time
 import warnings
 
 import numpy as np
 from data import load
 from learned_scales import theirs
+from table import peak_gigabytes
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.metrics import rare_mse
@@ -51,7 +51,7 @@ def curve(name, centers, scales, solver, peers):
             model, fit, *seconds = timed(
                 {"n_centers": m, "scale_features": scale, "solver": solver}, X[train], y[train], X[test]
             )
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            peak = peak_gigabytes()
             tell(f"{m} centres, {scale}, {model.solver_}", fit, *seconds, f"steps {model.n_iter_}, peak {peak:.2f} GB")
     for method in peers:
         fit, seconds = theirs(method, X[train], y[train], X[test])
@@ -80,7 +80,7 @@ def large(n_rows=200_000, n_centers=10_000, fewer=2_500):
     given = {"adapt": 0.5, "bandwidth": "median", "penalty": 1e-7, "scale_features": "standard"}
     timed(given | {"n_centers": 50, "solver": "cg"}, X[:1000], y[:1000], X[:10])  # compile
     model, _, cg, _ = timed(given | {"n_centers": n_centers, "solver": "cg"}, X, y, X[:10])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    peak = peak_gigabytes()
     direct = timed(given | {"n_centers": fewer, "solver": "direct"}, X, y, X[:10])[2] * (n_centers / fewer) ** 2
     print(f"cg {cg:.0f} s, {model.n_iter_} steps, peak {peak:.2f} GB; direct would take {direct:.0f} s")
 

@@ -6,7 +6,6 @@ Ten files of two peaks, d = 6, about 350 MB; every fit in its own process, with 
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from table import record
+from table import peak_gigabytes, record
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source
 from skewridge.datasets import make_peaks
@@ -41,7 +40,7 @@ def one_fit(name, folder):
     """Fit in this process, and print seconds, peak memory in GB, and what was fitted."""
     start = time.perf_counter()
     fit_source(ESTIMATORS[name], folder, target="y")
-    print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+    print(time.perf_counter() - start, peak_gigabytes())
 
 
 def measure(folder, n_rows):

@@ -5,7 +5,8 @@
 Rows of benchmarks/peers/results.csv: data set, method, processor seconds to tune, fit and predict, peak memory, and
 overall, rare-region and balanced squared error (over the variance of y). At most 3,000 rows of a real set are fitted
 and 3,000 others predicted; features are standardised on the fitted rows; one thread each. Methods that take more
-processor time than the limit are ended and say so. What is in the table already is not run again.
+processor time than the limit are ended and say so. What is in the table already is not run again, unless it is begun
+--afresh. Beside it, machine.txt tells on what and with which versions.
 """
 
 import argparse
@@ -24,11 +25,12 @@ sys.path.insert(0, str(HERE.parent))
 
 from data import load, names  # noqa: E402
 from methods import OURS, PEERS  # noqa: E402
+from table import machine  # noqa: E402
 
 from skewridge.datasets import make_peaks  # noqa: E402
 from skewridge.metrics import balanced_mse, rare_mse  # noqa: E402
 
-TABLE = HERE / "results.csv"
+TABLE, MACHINE = HERE / "results.csv", HERE / "machine.txt"
 COLUMNS = ("data", "rows", "features", "method", "tune", "fit", "predict", "gigabytes", "mse", "rare", "balanced")
 PEERS_PYTHON = HERE.parents[1] / ".venv-peers" / "bin" / "python"
 MOST_ROWS = 3_000
@@ -87,17 +89,29 @@ def outcome(result, y, truth):
     return [*(f"{v:.3f}" for v in numbers), *(f"{e:.4e}" for e in (np.mean((fitted - truth) ** 2) / scale, *errors))]
 
 
+def versions():
+    """The peers' packages and their versions."""
+    packages = [line.strip() for line in (HERE / "requirements.txt").read_text().splitlines() if line.strip()]
+    program = "import sys, importlib.metadata as m; print(', '.join(f'{p} {m.version(p)}' for p in sys.argv[1:]))"
+    told = subprocess.run([PEERS_PYTHON, "-c", program, *packages], capture_output=True, text=True, check=True)
+    return told.stdout.strip()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--limit", type=float, default=240)
+    parser.add_argument("--afresh", action="store_true")
     options = parser.parse_args()
+    if options.afresh:
+        TABLE.unlink(missing_ok=True)
     done = set()
     if TABLE.exists():
         with TABLE.open() as file:
             done = {(row["data"], row["method"]) for row in csv.DictReader(file)}
     else:
         TABLE.write_text(",".join(COLUMNS) + "\n")
+        MACHINE.write_text(f"{machine()}; {versions()}; at most {options.limit:g} s of processor time a method\n")
     for name, make in data_sets():
         if options.only not in name:
             continue
