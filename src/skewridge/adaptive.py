@@ -62,7 +62,7 @@ class AdaptiveKernelRidge(KernelEstimator):
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct": normal equations of whitened features, N m^2. "cg": preconditioned conjugate gradients to nine digits,
         N m a step, for thousands of centres; standard deviations are then estimates by the centres.
-        "auto": the one that should be faster.
+        "auto": the one that should be faster, and "direct" after all where steps run out and the memory allows it.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     memory_limit : int or str, optional

@@ -221,8 +221,12 @@ def solver_of(wish: Wish, rows: Rows, n_centers: int, penalty: float, limit: flo
     steps = USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
     direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
     cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
-    fits = fit_bytes("direct", n_centers, rows, 1) <= allowed_bytes(limit)
-    return "direct" if fits and direct <= cg else "cg"
+    return "direct" if holds_direct(n_centers, rows, limit) and direct <= cg else "cg"
+
+
+def holds_direct(n_centers: int, rows: Rows, limit: float | None) -> bool:
+    """Whether "direct" has the memory it needs, on one thread: results must not depend on n_jobs."""
+    return fit_bytes("direct", n_centers, rows, 1) <= allowed_bytes(limit)
 
 
 def allowed_bytes(limit: float | None) -> float:
@@ -273,7 +277,7 @@ def affordable(job: Job, rows: Rows, wish: Wish, limit: float | None, most: int)
     workers, allowed = job.n_threads, allowed_bytes(limit)
     m = wish.n_centers or max(center_levels(min(len(rows.X), SEARCH_ROWS), most))
     _check_workers(m, wish, job)
-    direct = wish.solver != "cg" and fit_bytes("direct", m, rows, 1) <= allowed
+    direct = wish.solver != "cg" and holds_direct(m, rows, limit)
     planned = replace(wish, solver="direct" if direct else "cg")
     while workers > 1 and n_bytes(m, rows, planned, workers) > allowed:
         workers -= 1
