@@ -57,6 +57,15 @@ def test_the_estimate_is_the_closed_form_on_its_centres(kernel, intercept):
     np.testing.assert_array_equal(model.centers_, X[model.center_rows_])
 
 
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_the_memory_order_of_the_responses_does_not_matter(solver):
+    both = np.column_stack([Y, np.sin(5 * X[:, 1])])
+    rows, columns = (AdaptiveKernelRidge(solver=solver, **GIVEN).fit(X, np.array(both, order=o)) for o in "CF")
+    np.testing.assert_array_equal(rows.predict(X), columns.predict(X))
+    for one, other in zip(rows.predict_interval(X), columns.predict_interval(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_the_standard_deviation_is_the_low_rank_posteriors():
     model = AdaptiveKernelRidge(**GIVEN).fit(X, Y)
     Z, C, left, coef, level = naive_fit(model, X, Y)
