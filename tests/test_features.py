@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from skewridge import AdaptiveKernelRidge
+from skewridge import AdaptiveKernelRidge, features
 from skewridge.centers import make_pool
 from skewridge.engine import Job
 from skewridge.features import FLOOR, MOST_ROUNDS, POWERS, can_learn, learn_scales, mixed_scales, steepness
@@ -24,6 +26,43 @@ def one_feature_matters(n=600, noise=8, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, 1 + noise))
     return X, np.sin(9 * X[:, 0]) + 0.05 * rng.normal(size=n)
+
+
+def first_round(judge):
+    return features._fitted(judge, Candidate("matern32", 60, 0.5, 3.0), np.ones(judge.rows.X.shape[1]))
+
+
+def test_the_fold_that_decides_is_neither_fitted_nor_differentiated():
+    """Other rows there, responses within the same range, change no bit of the slopes; other rows before do."""
+    judge = judge_of(*one_feature_matters(400, 3))
+    rows, expected = judge.rows, features._slopes(judge.rows, first_round(judge))
+    for first, last, same in ((rows.ends[-2], None, True), (0, rows.ends[0], False)):
+        X, Y = rows.X.copy(), rows.Y.copy()
+        X[first:last], Y[first:last] = 0.3, np.median(Y)
+        other = judge.on(replace(rows, X=X, Y=Y))
+        assert np.array_equal(features._slopes(other.rows, first_round(other)), expected) == same
+
+
+def test_no_centre_lies_in_the_fold_that_decides():
+    judge = judge_of(*one_feature_matters(400, 3))
+    aside = {tuple(x) for x in judge.rows.X[judge.rows.ends[-2] :]}
+    assert not aside & {tuple(x) for x in first_round(judge).basis.centers}
+
+
+def test_the_fold_that_chooses_is_neither_fitted_nor_differentiated(monkeypatch):
+    """With one bandwidth and one penalty to choose from, nothing depends on its responses."""
+    monkeypatch.setattr(features, "BANDWIDTHS", (1.0,))
+    judge = judge_of(*one_feature_matters(400, 3))
+    judge.given = {"matern32": 1e-4}
+    rows, found = judge.rows, first_round(judge)
+    Y = rows.Y.copy()
+    Y[rows.ends[-3] : rows.ends[-2]] = np.median(Y)
+    other = judge.on(replace(rows, Y=Y))
+    np.testing.assert_array_equal(first_round(other).dual, found.dual)
+    some = features._slopes(rows, found)
+    X = rows.X.copy()
+    X[rows.ends[-3] :] = 0.3
+    np.testing.assert_array_equal(features._slopes(replace(rows, X=X), found), some)
 
 
 @pytest.mark.parametrize("power", POWERS)
@@ -76,9 +115,9 @@ def test_importances_are_the_mean_squares_of_the_slopes():
 def test_scales_are_rarely_learned_from_noise_and_do_little_harm(seed):
     """With a permuted response, and with pure-noise columns added to a fit that needs all its features alike."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(1000, 4))
-    y = np.cos(X.sum(axis=1)) + 0.1 * rng.normal(size=1000)
-    for response in (rng.permutation(y), y):
+    alike = rng.normal(size=(1000, 4))
+    y = np.cos(alike.sum(axis=1)) + 0.1 * rng.normal(size=1000)
+    for X, response in ((alike, rng.permutation(y)), (np.c_[alike, rng.normal(size=(1000, 20))], y)):
         errors = [
             np.mean(
                 (AdaptiveKernelRidge(scale_features=s, **QUICK).fit(X[:700], response[:700]).predict(X[700:])
