@@ -111,6 +111,24 @@ def test_importances_are_the_mean_squares_of_the_slopes():
     np.testing.assert_allclose(model.feature_importances_, np.array(slopes) / np.sum(slopes), rtol=1e-4, atol=1e-8)
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_importance_of_a_binary_feature_is_what_flipping_it_does(outputs):
+    """A kernel much narrower than the gap is flat at both values."""
+    rng = np.random.default_rng(0)
+    b, x = rng.integers(0, 2, 300).astype(float), rng.random(300)
+    Y = np.column_stack([6 * b + np.sin(25 * x) + 0.05 * rng.normal(size=300), np.cos(9 * x)])[:, :outputs]
+    X = np.c_[b, x]
+    model = AdaptiveKernelRidge(kernel="gaussian", n_centers=200, adapt=0.0, random_state=0).fit(X, Y)
+    shift, deviations = np.array([0.0, 1e-5]), X.std(axis=0)
+    slopes = [
+        (model.predict(np.c_[1 - b, x]) - model.predict(X)) * deviations[0],
+        (model.predict(X + shift) - model.predict(X - shift)) / 2e-5 * deviations[1],
+    ]
+    expected = [np.mean(slope**2 / Y.var(axis=0)) for slope in slopes]
+    np.testing.assert_allclose(model.feature_importances_, expected / np.sum(expected), rtol=1e-3)
+    assert model.feature_importances_[0] > 0.05
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_scales_are_rarely_learned_from_noise_and_do_little_harm(seed):
     """With a permuted response, and with pure-noise columns added to a fit that needs all its features alike."""

@@ -11,7 +11,7 @@ from .centers import Pool
 from .choosing import Chosen, Rows, Wish, holds_direct, solver_of
 from .conjugate import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from .engine import Job
-from .features import GRADIENT_ROWS, steepness
+from .features import GRADIENT_ROWS, importances
 from .kernels import make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
@@ -166,10 +166,10 @@ def fit_model(
 
 
 def feature_importances(rows: Rows, pools: dict[str, Pool], model: LowRankModel, chosen: Chosen) -> FloatArray:
-    """Mean squared derivatives of the fit along the features before learned multipliers, over their sum, (d,)."""
+    """Mean squared slopes of the fit along the features before learned multipliers, over their sum, (d,)."""
     some = next(iter(pools.values())).first(GRADIENT_ROWS)
     dual = model.dual / model.spread[:, None]
-    w = steepness(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
+    w = importances(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
     w = w if chosen.multipliers is None else w * chosen.multipliers**2
     return w / (w.sum() or 1.0)
 

@@ -84,7 +84,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     n_centers_, adapt_, slice_on_, kernel_, bandwidth_, penalty_ : what was chosen or given
     feature_scale_ : (d,) array, what features are multiplied by
     feature_importances_ : (d,) array, mean squared slopes of the fit along the standardised features (along the
-        features as they are with ``scale_features=None``), over their sum
+        features as they are with ``scale_features=None``), over their sum; along a binary feature the slope is the
+        difference between predictions at its two values over their distance
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")

@@ -18,7 +18,7 @@ from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .lowrank import Basis, make_basis, predict_blocks, ridge_path, sum_features
 from .penalties import median_bandwidth
 from .scaling import response_bounds
-from .slices import FloatArray
+from .slices import FloatArray, IntArray
 
 MOST_ROWS = 20_000  # that scales are learned from
 FEWEST_ROWS = 100
@@ -107,15 +107,41 @@ def mixed_scales(X: FloatArray) -> FloatArray:
     >>> mixed_scales(np.column_stack([rare, np.linspace(-1, 1, 100)])).round(3)
     array([0.198, 1.   ])
     """
-    low, high = X.min(axis=0), X.max(axis=0)
-    binary = np.all((X == low) | (X == high), axis=0) & (high > low)
-    return np.where(binary, np.minimum(1.0, LARGEST_GAP / np.where(binary, high - low, 1.0)), 1.0)
+    low, high, binary = _two_values(X)
+    scales = np.ones(X.shape[1])
+    scales[binary] = np.minimum(1.0, LARGEST_GAP / (high - low)[binary])
+    return scales
 
 
 def steepness(kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray) -> FloatArray:
     """Mean squared derivatives of f along the features X that the kernel sees, averaged over outputs, (d,)."""
     squares = [np.average(kernel.gradient(X, centers, a) ** 2, axis=0, weights=weights) for a in dual]
     return np.asarray(np.mean(squares, axis=0))
+
+
+def importances(
+    kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Steepness, and along binary features the mean squared quotient of differences between their two values, (d,).
+
+    A kernel much narrower than the gap between two values is flat at both of them, however much lies between.
+    """
+    w = steepness(kernel, centers, dual, X, weights)
+    low, high, binary = _two_values(X)
+    product = kernel.product(centers, dual)
+    f = product(X) if len(binary) else np.empty(0)
+    for feature in binary:
+        other = X.copy()
+        other[:, feature] = np.where(X[:, feature] == low[feature], high[feature], low[feature])
+        quotients = (product(other) - f) / (high[feature] - low[feature])
+        w[feature] = np.average(quotients**2, axis=0, weights=weights).mean()
+    return w
+
+
+def _two_values(X: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The least and the largest value of every feature, and which features have these two and no other."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return low, high, np.flatnonzero(np.all((X == low) | (X == high), axis=0) & (high > low))
 
 
 def _next(judge: Judge, current: Round, multipliers: FloatArray, seed: int) -> Round:
