@@ -157,6 +157,15 @@ def test_binary_features_of_rare_levels_start_no_wider_than_even_ones():
     assert scales[2:].tolist() == [1.0, 1.0]
 
 
+def test_a_start_that_no_round_betters_is_judged_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(400) < 0.02, rng.random((400, 2))])
+    judge = judge_of(X.astype(float), np.sin(4 * X[:, 1]))
+    monkeypatch.setattr(features.Round, "betters", lambda self, other, weights: other.multipliers.min() == 1.0)
+    (found,) = learn_scales(judge, Candidate("matern32", 50, 0.0, 3.0), 0).values()
+    np.testing.assert_array_equal(found.multipliers, mixed_scales(judge.rows.X))
+
+
 def test_constant_and_discrete_features_are_safe():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.full(300, 7.0), rng.integers(0, 2, 300), rng.integers(0, 3, 300), rng.random(300)])

@@ -76,7 +76,7 @@ def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, unit
         penalties=verdict.penalties,
         values=verdict.curve,
         margins=verdict.margins,
-        at_edge=("penalty",) if len(verdict.penalties) > 1 and np.argmin(verdict.curve[::-1]) == 0 else (),
+        at_edge=("penalty",) if 0 < np.argmin(verdict.curve) == len(verdict.curve) - 1 else (),
         n_fits=searched.flops / fit,
         cost=None if scoring == "mse" else _cost(verdict, searched, units),
     )

@@ -60,6 +60,10 @@ class Wish:
         fixed = given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto"
         return self.learns or not fixed
 
+    def within(self, n_distinct: int) -> Wish:
+        """The same with no more centres than there are distinct rows."""
+        return self if self.n_centers is None else replace(self, n_centers=min(self.n_centers, n_distinct))
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -264,7 +268,7 @@ def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None) -
             f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, 1))} at least and {which}. "
             "Raise memory_limit or pass fewer rows."
         )
-    if min(wish.n_centers or 0, n_distinct) > low:
+    if (wish.n_centers or 0) > low:
         raise MemoryError(
             f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers or 0, rows, wish, 1))} and {which}. "
             f"What would fit: n_centers={low}."

@@ -65,8 +65,9 @@ def can_learn(kernels: tuple[str, ...], n_features: int) -> bool:
 
 
 def learn_scales(judge: Judge, candidate: Candidate, seed: int) -> dict[float, Round]:
-    """Return, by the power of w_f, the last round that bettered the one before; powers that better none are left out.
+    """Return, by the power of w_f, the last round that bettered the one before.
 
+    Powers that better none are left out, but for one where the start itself bettered features as they are.
     The judge brings the rows, what is known of the penalty, and the threads.
     """
     rows = judge.rows
@@ -80,8 +81,12 @@ def learn_scales(judge: Judge, candidate: Candidate, seed: int) -> dict[float, R
     if np.any(mixed != 1.0):
         trial = _next(judge, start, mixed, seed)
         start = trial if trial.betters(start, aside) else start
-    ends = {power: _last_better(judge, start, power, aside, seed) for power in POWERS}
-    return {power: found for power, found in ends.items() if found is not as_they_are}
+    ends: dict[float, Round] = {}
+    for power in POWERS:
+        found = _last_better(judge, start, power, aside, seed)
+        if not any(found is known for known in (as_they_are, *ends.values())):
+            ends[power] = found
+    return ends
 
 
 def _last_better(judge: Judge, current: Round, power: float, aside: FloatArray, seed: int) -> Round:
