@@ -199,7 +199,9 @@ class AdaptiveKernelRidge(KernelEstimator):
         X : (n, d) array or data frame
         return_std : bool, default=False
             Whether to return as well the posterior standard deviation of f, that of the low-rank Gaussian process with
-            the estimated noise. It does not know what lies far from all centres.
+            the estimated noise. It does not know what lies far from all centres. With ``solver_`` "cg" it is an
+            estimate by the centres, for single rows half to three times that of "direct" with matern32 and up to 23
+            times with gaussian and a penalty of 1e-9.
 
         Returns
         -------
