@@ -157,6 +157,20 @@ def test_binary_features_of_rare_levels_start_no_wider_than_even_ones():
     assert scales[2:].tolist() == [1.0, 1.0]
 
 
+def test_a_stray_level_does_not_leave_a_rare_one_wide():
+    rng = np.random.default_rng(0)
+    rare = (rng.random(1000) < 0.01).astype(float)
+    rare[7] = 2.0
+    cylinders = rng.choice([4, 6, 8, 12], 1000, p=[0.67, 0.2, 0.1, 0.03])
+    many = np.where(rng.random(1000) < 0.9, 0.0, rng.random(1000))
+    X = np.column_stack([rare, cylinders, many])
+    X = standard_scaling(X, np.ones(1000))(X)
+    scales = mixed_scales(X)
+    assert np.ptp(X[:, 0]) > 5
+    assert np.ptp(X[:, 0] * scales[0]) == pytest.approx(2.0)
+    assert scales[1:].tolist() == [1.0, 1.0]  # steps of a number; many levels
+
+
 def test_a_start_that_no_round_betters_is_judged_once(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.random(400) < 0.02, rng.random((400, 2))])

@@ -30,6 +30,8 @@ POWERS = (0.5, 0.25)  # of w_f
 BANDWIDTHS = (1.0, 0.5, 2.0)  # tried in every round, in those of the round before
 KEEPING_MARGIN = 0.5  # standard errors by which a round must better the one before
 LARGEST_GAP = 2.0  # between the values of a binary feature, that of a standardised one with even shares
+MOST_LEVELS = 10  # of a feature whose rare levels are looked at
+COMMON = 0.75  # share of the rows at one level from which the other levels are rare, and not steps of a number
 _LAST = N_FOLDS - 1
 
 
@@ -100,10 +102,11 @@ def _last_better(judge: Judge, current: Round, power: float, aside: FloatArray, 
 
 
 def mixed_scales(X: FloatArray) -> FloatArray:
-    """Multipliers of standardised features before anything is learned: rare binary features must not dominate.
+    """Multipliers of standardised features before anything is learned: rare levels must not dominate.
 
     A standardised feature that is 1 in a share p of the rows has a gap of (p (1 - p))^-1/2 between its values, 10 at
-    p = 0.01; no gap is left larger than that of even shares.
+    p = 0.01; no gap is left larger than that of even shares. Where there are a few more levels and three rows in four
+    share one, gaps are from that one.
 
     Examples
     --------
@@ -112,10 +115,14 @@ def mixed_scales(X: FloatArray) -> FloatArray:
     >>> mixed_scales(np.column_stack([rare, np.linspace(-1, 1, 100)])).round(3)
     array([0.198, 1.   ])
     """
-    low, high, binary = _two_values(X)
-    scales = np.ones(X.shape[1])
-    scales[binary] = np.minimum(1.0, LARGEST_GAP / (high - low)[binary])
-    return scales
+    return np.array([LARGEST_GAP / max(LARGEST_GAP, _rare_gap(x)) for x in X.T])
+
+
+def _rare_gap(x: FloatArray) -> float:
+    """The largest distance of a level from the commonest; 0 where levels are many, or some and none is common."""
+    levels, counts = np.unique(x, return_counts=True)
+    told = len(levels) <= 2 or (len(levels) <= MOST_LEVELS and counts.max() > COMMON * len(x))
+    return float(np.abs(levels - levels[counts.argmax()]).max()) if told else 0.0
 
 
 def steepness(kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray) -> FloatArray:
