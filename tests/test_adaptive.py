@@ -57,6 +57,34 @@ def test_the_estimate_is_the_closed_form_on_its_centres(kernel, intercept):
     np.testing.assert_array_equal(model.centers_, X[model.center_rows_])
 
 
+@pytest.mark.parametrize("settings", [GIVEN, {"adapt": 0.5, "bandwidth": 0.7, "random_state": 0}], ids=["all", "some"])
+def test_no_more_centres_are_planned_judged_and_told_than_there_are_distinct_rows(settings):
+    few = np.tile(X[:60], (2, 1)), np.tile(Y[:60], 2)
+    model = AdaptiveKernelRidge(**settings | {"n_centers": 10**9}).fit(*few)
+    assert model.tuning_.chosen["n_centers"] == 60
+    assert {tried["n_centers"] for tried in model.tuning_.tried} <= {60}
+    expected = AdaptiveKernelRidge(**settings | {"n_centers": 60}).fit(*few)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
+def test_constant_features_are_no_reason_to_speak_of_the_largest_penalty(recwarn):
+    model = AdaptiveKernelRidge(random_state=0).fit(np.ones((50, 2)), Y[:50])
+    assert model.tuning_.at_edge == ()
+    assert not [told for told in recwarn if "largest that was tried" in str(told.message)]
+    noise = np.random.default_rng(0).normal(size=(2, 300))
+    with pytest.warns(UserWarning, match="is the largest that was tried"):
+        AdaptiveKernelRidge(50, 0.0, bandwidth=1.0, random_state=0).fit(noise[0][:, None], noise[1])
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_the_memory_order_of_the_responses_does_not_matter(solver):
+    both = np.column_stack([Y, np.sin(5 * X[:, 1])])
+    rows, columns = (AdaptiveKernelRidge(solver=solver, **GIVEN).fit(X, np.array(both, order=o)) for o in "CF")
+    np.testing.assert_array_equal(rows.predict(X), columns.predict(X))
+    for one, other in zip(rows.predict_interval(X), columns.predict_interval(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_the_standard_deviation_is_the_low_rank_posteriors():
     model = AdaptiveKernelRidge(**GIVEN).fit(X, Y)
     Z, C, left, coef, level = naive_fit(model, X, Y)
@@ -313,6 +341,9 @@ def test_frames_pipelines_pickles_and_searches():
         ({"scoring": "r2"}, ValueError, "scoring must be one of 'mse'"),
         ({**GIVEN, "scoring": "sera"}, ValueError, "scoring='sera' has nothing to choose"),
         ({"scale_features": 1}, ValueError, "scale_features must be one of 'auto', 'standard', 'learn'; got 1"),
+        ({"scale_features": np.ones(2)}, ValueError, r"scale_features must be one of .*; got array\(\[1., 1.\]\)"),
+        ({"n_centers": np.ones(2)}, TypeError, "n_centers must be an integer"),
+        ({"adapt": np.ones(2)}, TypeError, "adapt must be a number"),
         ({"solver": "lu"}, ValueError, "solver must be one of 'auto', 'direct', 'cg'; got 'lu'"),
         ({"memory_limit": "1kB"}, MemoryError, "needs .* at least and memory_limit is 1 kB"),
         ({"memory_limit": "2MB", "n_centers": 600}, MemoryError, r"600 centres need .* What would fit: n_centers="),

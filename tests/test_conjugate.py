@@ -100,6 +100,56 @@ def test_steps_that_run_out_are_told(monkeypatch):
         model.fit(X, y)
 
 
+def unequally_weighted():
+    rng = np.random.default_rng(0)
+    X = rng.random((800, 3))
+    y = np.sin(6 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=800)
+    settings = {"n_centers": 150, "adapt": 0.5, "bandwidth": 1.0, "penalty": 1e-6, "scale_features": "standard"}
+    return X, y, np.exp(2.6 * np.random.default_rng(1).normal(size=800)), {**settings, "random_state": 0}
+
+
+def test_steps_that_run_out_at_a_precision_that_rounding_would_excuse_are_told_too():
+    X, y, w, settings = unequally_weighted()
+    with pytest.warns(UserWarning, match="Very unequal weights or a tiny penalty may be why. Take solver='direct'"):
+        model = AdaptiveKernelRidge(solver="cg", **settings).fit(X, y, sample_weight=w)
+    assert model.n_iter_ == MOST_STEPS
+    assert 1e-9 < model._model.precision < 1e-6
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_auto_solves_directly_where_steps_run_out(monkeypatch, n_jobs, recwarn):
+    X, y, w, settings = unequally_weighted()
+    direct = AdaptiveKernelRidge(solver="direct", **settings).fit(X, y, sample_weight=w)
+    monkeypatch.setattr("skewridge.adapting.solver_of", lambda wish, *_: "cg" if wish.solver == "auto" else wish.solver)
+    auto = AdaptiveKernelRidge(n_jobs=n_jobs, **settings).fit(X, y, sample_weight=w)
+    np.testing.assert_array_equal(auto.predict(X), direct.predict(X))
+    assert (auto.solver_, auto.n_iter_) == ("direct", None)
+    assert not [told for told in recwarn if "Conjugate gradients" in str(told.message)]
+
+
+def test_auto_keeps_what_steps_that_ran_out_have_left_where_direct_has_no_memory(monkeypatch):
+    monkeypatch.setattr("skewridge.conjugate.MOST_STEPS", 2)
+    X, y, _, settings = unequally_weighted()
+    limit = int(0.9 * fit_bytes("direct", 150, Rows(X, y[:, None], y, X, y[:, None], None, 0), 1))
+    with pytest.warns(UserWarning, match="Conjugate gradients ended after 2 steps"):
+        model = AdaptiveKernelRidge(memory_limit=limit, **settings).fit(X, y)
+    assert model.solver_ == "cg"
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (np.ones((50, 2)), np.random.default_rng(0).normal(size=50)),
+        (np.repeat(np.random.default_rng(0).random((40, 2)), 2, axis=0), np.tile([1.0, -1.0], 40)),
+    ],
+)
+def test_nothing_to_solve_is_solved(recwarn, X, y):
+    settings = {"n_centers": 50, "adapt": 0.0, "bandwidth": 1.0, "penalty": 1e-6, "scale_features": "standard"}
+    model = AdaptiveKernelRidge(solver="cg", random_state=0, **settings).fit(X, y)
+    assert not [told for told in recwarn if "Conjugate gradients" in str(told.message)]
+    np.testing.assert_allclose(model.predict(X), y.mean(), atol=1e-9)
+
+
 def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
     wish = Wish(1, 0.0, "auto", "response", ("matern32",), 1.0, 3, 1.0, True)
     X = np.zeros((200_000, 8))
@@ -149,6 +199,19 @@ def test_the_same_rows_are_named_either_way(adapt):
     y[7] += 1e4
     with pytest.warns(UserWarning, match="Rows 7"):
         assert AdaptiveKernelRidge(solver="cg", **settings).fit(X, y).tuning_.dominant[0] == 7
+
+
+@pytest.mark.parametrize("bandwidth", [0.1, 0.2])
+@pytest.mark.parametrize("seed", [2, 3])
+def test_rows_that_the_estimated_factor_finds_too_weak_are_named_as_well(seed, bandwidth):
+    X, y, _, settings = unequally_weighted()
+    rng = np.random.default_rng(seed)
+    y[rng.integers(800)] += rng.choice([3, 10, 30])
+    settings |= {"bandwidth": bandwidth, "penalty": 1e-8, "random_state": seed}
+    with pytest.warns(UserWarning, match="dominate the fit"):
+        direct, found = (AdaptiveKernelRidge(solver=s, **settings).fit(X, y).tuning_ for s in ("direct", "cg"))
+    assert found.dominant.tolist() == direct.dominant.tolist()
+    np.testing.assert_allclose(found.pulls, direct.pulls, rtol=0.05)
 
 
 def test_the_precision_told_is_true():

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from skewridge import AdaptiveKernelRidge
+from skewridge import AdaptiveKernelRidge, features
 from skewridge.centers import make_pool
 from skewridge.engine import Job
 from skewridge.features import FLOOR, MOST_ROUNDS, POWERS, can_learn, learn_scales, mixed_scales, steepness
@@ -24,6 +26,43 @@ def one_feature_matters(n=600, noise=8, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, 1 + noise))
     return X, np.sin(9 * X[:, 0]) + 0.05 * rng.normal(size=n)
+
+
+def first_round(judge):
+    return features._fitted(judge, Candidate("matern32", 60, 0.5, 3.0), np.ones(judge.rows.X.shape[1]))
+
+
+def test_the_fold_that_decides_is_neither_fitted_nor_differentiated():
+    """Other rows there, responses within the same range, change no bit of the slopes; other rows before do."""
+    judge = judge_of(*one_feature_matters(400, 3))
+    rows, expected = judge.rows, features._slopes(judge.rows, first_round(judge))
+    for first, last, same in ((rows.ends[-2], None, True), (0, rows.ends[0], False)):
+        X, Y = rows.X.copy(), rows.Y.copy()
+        X[first:last], Y[first:last] = 0.3, np.median(Y)
+        other = judge.on(replace(rows, X=X, Y=Y))
+        assert np.array_equal(features._slopes(other.rows, first_round(other)), expected) == same
+
+
+def test_no_centre_lies_in_the_fold_that_decides():
+    judge = judge_of(*one_feature_matters(400, 3))
+    aside = {tuple(x) for x in judge.rows.X[judge.rows.ends[-2] :]}
+    assert not aside & {tuple(x) for x in first_round(judge).basis.centers}
+
+
+def test_the_fold_that_chooses_is_neither_fitted_nor_differentiated(monkeypatch):
+    """With one bandwidth and one penalty to choose from, nothing depends on its responses."""
+    monkeypatch.setattr(features, "BANDWIDTHS", (1.0,))
+    judge = judge_of(*one_feature_matters(400, 3))
+    judge.given = {"matern32": 1e-4}
+    rows, found = judge.rows, first_round(judge)
+    Y = rows.Y.copy()
+    Y[rows.ends[-3] : rows.ends[-2]] = np.median(Y)
+    other = judge.on(replace(rows, Y=Y))
+    np.testing.assert_array_equal(first_round(other).dual, found.dual)
+    some = features._slopes(rows, found)
+    X = rows.X.copy()
+    X[rows.ends[-3] :] = 0.3
+    np.testing.assert_array_equal(features._slopes(replace(rows, X=X), found), some)
 
 
 @pytest.mark.parametrize("power", POWERS)
@@ -72,13 +111,31 @@ def test_importances_are_the_mean_squares_of_the_slopes():
     np.testing.assert_allclose(model.feature_importances_, np.array(slopes) / np.sum(slopes), rtol=1e-4, atol=1e-8)
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_importance_of_a_binary_feature_is_what_flipping_it_does(outputs):
+    """A kernel much narrower than the gap is flat at both values."""
+    rng = np.random.default_rng(0)
+    b, x = rng.integers(0, 2, 300).astype(float), rng.random(300)
+    Y = np.column_stack([6 * b + np.sin(25 * x) + 0.05 * rng.normal(size=300), np.cos(9 * x)])[:, :outputs]
+    X = np.c_[b, x]
+    model = AdaptiveKernelRidge(kernel="gaussian", n_centers=200, adapt=0.0, random_state=0).fit(X, Y)
+    shift, deviations = np.array([0.0, 1e-5]), X.std(axis=0)
+    slopes = [
+        (model.predict(np.c_[1 - b, x]) - model.predict(X)) * deviations[0],
+        (model.predict(X + shift) - model.predict(X - shift)) / 2e-5 * deviations[1],
+    ]
+    expected = [np.mean(slope**2 / Y.var(axis=0)) for slope in slopes]
+    np.testing.assert_allclose(model.feature_importances_, expected / np.sum(expected), rtol=1e-3)
+    assert model.feature_importances_[0] > 0.05
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_scales_are_rarely_learned_from_noise_and_do_little_harm(seed):
     """With a permuted response, and with pure-noise columns added to a fit that needs all its features alike."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(1000, 4))
-    y = np.cos(X.sum(axis=1)) + 0.1 * rng.normal(size=1000)
-    for response in (rng.permutation(y), y):
+    alike = rng.normal(size=(1000, 4))
+    y = np.cos(alike.sum(axis=1)) + 0.1 * rng.normal(size=1000)
+    for X, response in ((alike, rng.permutation(y)), (np.c_[alike, rng.normal(size=(1000, 20))], y)):
         errors = [
             np.mean(
                 (AdaptiveKernelRidge(scale_features=s, **QUICK).fit(X[:700], response[:700]).predict(X[700:])
@@ -98,6 +155,29 @@ def test_binary_features_of_rare_levels_start_no_wider_than_even_ones():
     assert np.ptp(X[:, 0] * scales[0]) == pytest.approx(2.0)
     assert np.ptp(X[:, 1] * scales[1]) == pytest.approx(2.0, abs=1e-3)
     assert scales[2:].tolist() == [1.0, 1.0]
+
+
+def test_a_stray_level_does_not_leave_a_rare_one_wide():
+    rng = np.random.default_rng(0)
+    rare = (rng.random(1000) < 0.01).astype(float)
+    rare[7] = 2.0
+    cylinders = rng.choice([4, 6, 8, 12], 1000, p=[0.67, 0.2, 0.1, 0.03])
+    many = np.where(rng.random(1000) < 0.9, 0.0, rng.random(1000))
+    X = np.column_stack([rare, cylinders, many])
+    X = standard_scaling(X, np.ones(1000))(X)
+    scales = mixed_scales(X)
+    assert np.ptp(X[:, 0]) > 5
+    assert np.ptp(X[:, 0] * scales[0]) == pytest.approx(2.0)
+    assert scales[1:].tolist() == [1.0, 1.0]  # steps of a number; many levels
+
+
+def test_a_start_that_no_round_betters_is_judged_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(400) < 0.02, rng.random((400, 2))])
+    judge = judge_of(X.astype(float), np.sin(4 * X[:, 1]))
+    monkeypatch.setattr(features.Round, "betters", lambda self, other, weights: other.multipliers.min() == 1.0)
+    (found,) = learn_scales(judge, Candidate("matern32", 50, 0.0, 3.0), 0).values()
+    np.testing.assert_array_equal(found.multipliers, mixed_scales(judge.rows.X))
 
 
 def test_constant_and_discrete_features_are_safe():

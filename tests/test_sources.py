@@ -131,6 +131,18 @@ def test_several_targets_and_chosen_features(tmp_path):
     assert model.feature_names_in_.tolist() == ["x1", "x0"]
 
 
+@pytest.mark.parametrize("settings", [{"solver": "direct"}, {"solver": "cg"}], ids=str)
+def test_several_outputs_have_the_same_bits_from_files_and_from_frames(settings, tmp_path):
+    frame = pd.DataFrame(np.c_[X, Y], columns=[*NAMES, "y"])
+    frame["z"] = np.sin(3 * X[:, 1])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1300)
+    estimator = clone(ADAPTIVE[0]).set_params(**settings)
+    model = fit_source(clone(estimator), tmp_path / "rows.parquet", target=["y", "z"], features=NAMES)
+    same(clone(estimator).fit(X, frame[["y", "z"]].to_numpy()), model)
+    in_memory = fit_source(clone(estimator), frame, target=["y", "z"], features=NAMES)
+    assert np.array_equal(in_memory.dual_coef_, model.dual_coef_)
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "numpy"])
 def test_what_is_in_memory_is_fitted_as_it_is(library):
     frame = pytest.importorskip(library)

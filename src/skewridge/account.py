@@ -10,7 +10,7 @@ import numpy as np
 
 from .adapting import LowRankModel
 from .choosing import Chosen, Searched
-from .conjugate import LEAST_PRECISION
+from .conjugate import is_solved
 from .judging import Verdict, pass_work
 from .slices import FloatArray, IntArray
 
@@ -76,7 +76,7 @@ def tell(chosen: Chosen, model: LowRankModel, kept: IntArray, scoring: str, unit
         penalties=verdict.penalties,
         values=verdict.curve,
         margins=verdict.margins,
-        at_edge=("penalty",) if len(verdict.penalties) > 1 and np.argmin(verdict.curve[::-1]) == 0 else (),
+        at_edge=("penalty",) if 0 < np.argmin(verdict.curve) == len(verdict.curve) - 1 else (),
         n_fits=searched.flops / fit,
         cost=None if scoring == "mse" else _cost(verdict, searched, units),
     )
@@ -98,10 +98,11 @@ def concerns(tuning: CenterTuning, model: LowRankModel) -> Iterator[str]:
             f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features hardly explain "
             "y. See tuning_; pass a penalty to go beyond."
         )
-    if not model.precision <= LEAST_PRECISION:
+    if model.n_steps is not None and not is_solved(model.n_steps, model.precision):
         yield (
             f"Conjugate gradients ended after {model.n_steps} steps with {model.precision:.1e} of the first "
-            "error left. Raise the penalty, narrow the bandwidth, or take solver='direct'."
+            "error left, and predictions may be off by much more. Very unequal weights or a tiny penalty may be why. "
+            "Take solver='direct', or raise the penalty."
         )
     if len(tuning.dominant):
         rows = ", ".join(str(row) for row in tuning.dominant)

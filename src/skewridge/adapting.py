@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from .centers import Pool
-from .choosing import Chosen, Rows, Wish, solver_of
-from .conjugate import Normal, conjugate_inverse, conjugate_solve, preconditioner
+from .choosing import Chosen, Rows, Wish, holds_direct, solver_of
+from .conjugate import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from .engine import Job
-from .features import GRADIENT_ROWS, steepness
+from .features import GRADIENT_ROWS, importances
 from .kernels import make_kernel
 from .lapack import inverse_diagonal
 from .lowrank import (
@@ -23,12 +23,13 @@ from .lowrank import (
     ridge_solve,
     sum_features,
 )
-from .outliers import NEGLIGIBLE, dominating, suspects, typical
+from .outliers import NEGLIGIBLE, STRONG, dominating, suspects, typical
 from .passes import BLOCK_ROWS
 from .scaling import range_rows, response_bounds, variances
 from .slices import FloatArray, IntArray
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
+DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,59 @@ class LowRankModel:
         return np.sqrt(h + 1.0 / self.n_rows)[:, None] * self.noise
 
 
+@dataclass(frozen=True)
+class System:
+    """(F'wF + ridge) beta = F'w(Y - intercepts), to be solved; the ridge is N penalty."""
+
+    basis: Basis
+    rows: Rows
+    intercepts: FloatArray
+    penalty: float
+    ridge: float
+    job: Job
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The solution, the factor of F'wF + ridge or of its estimate, and an account of conjugate gradients, if any."""
+
+    beta: FloatArray
+    factor: FloatArray
+    normal: Normal | None = None
+    n_steps: int | None = None
+    precision: float = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether this is the solution and not what steps that ran out have left."""
+        return self.n_steps is None or is_solved(self.n_steps, self.precision)
+
+
+def _solve(system: System, wish: Wish, limit: float | None, n_drawn: int, stands_for: FloatArray) -> Solved:
+    """By the solver that is due; "auto" does it again directly where steps ran out and the memory allows."""
+    if solver_of(wish, system.rows, n_drawn, system.penalty, limit) == "cg":
+        solved = _conjugate(system, stands_for)
+        if solved.is_done or wish.solver != "auto" or not holds_direct(n_drawn, system.rows, limit):
+            return solved
+        del solved  # its matrices are not in the plan
+    return _direct(system)
+
+
+def _direct(system: System) -> Solved:
+    rows = system.rows
+    sums = sum_features(system.basis, rows.X, rows.Y, rows.weights, system.job, "fit", system.penalty)
+    factor = ridge_factor(sums.gram, system.ridge)
+    return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
+
+
+def _conjugate(system: System, stands_for: FloatArray) -> Solved:
+    rows, ridge = system.rows, system.ridge
+    factor = preconditioner(system.basis, ridge, stands_for)
+    normal = Normal(system.basis, rows.X, rows.weights, ridge, factor, system.job)
+    found = conjugate_solve(normal, rows.Y - system.intercepts)
+    return Solved(found.beta, factor, normal, found.n_steps, found.precision)
+
+
 def fit_model(
     rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, limit: float | None, job: Job
 ) -> LowRankModel:
@@ -96,33 +150,26 @@ def fit_model(
     n_rows = float(rows.weights.sum())
     means = np.average(rows.Y, axis=0, weights=rows.weights)
     intercepts, ridge = means * wish.fit_intercept, chosen.penalty * n_rows
-    if solver_of(wish, rows, len(drawn), chosen.penalty, limit) == "cg":
-        factor = preconditioner(basis, ridge, pool.stands_for(drawn[basis.kept]))
-        normal = Normal(basis, rows.X, rows.weights, ridge, factor, job)
-        solved = conjugate_solve(normal, rows.Y - intercepts)
-        beta, steps, precision = solved.beta, solved.n_steps, solved.precision
-    else:
-        normal = None
-        sums = sum_features(basis, rows.X, rows.Y, rows.weights, job, "fit", chosen.penalty)
-        factor = ridge_factor(sums.gram, ridge)
-        beta, steps, precision = ridge_solve(factor, sums.moments(intercepts)), None, 0.0
+    system = System(basis, rows, intercepts, chosen.penalty, ridge, job)
+    solved = _solve(system, wish, limit, len(drawn), pool.stands_for(drawn[basis.kept]))
+    beta, factor = solved.beta, solved.factor
     product = kernel.product(basis.centers, basis.dual(beta))
     residual = rows.Y - intercepts - predict_blocks(product, rows.X, job, "residuals")
     freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
     noise = np.sqrt(rows.weights @ residual**2 / max(n_rows - freedom, 1.0))
-    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept, normal)
+    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept, solved.normal)
     spread = np.sqrt(variances(rows.Y, rows.weights))
     return LowRankModel(
         *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, n_rows, *response_bounds(rows.Y)),
-        *(dominant, pulls, steps, precision),
+        *(dominant, pulls, solved.n_steps, solved.precision),
     )
 
 
 def feature_importances(rows: Rows, pools: dict[str, Pool], model: LowRankModel, chosen: Chosen) -> FloatArray:
-    """Mean squared derivatives of the fit along the features before learned multipliers, over their sum, (d,)."""
+    """Mean squared slopes of the fit along the features before learned multipliers, over their sum, (d,)."""
     some = next(iter(pools.values())).first(GRADIENT_ROWS)
     dual = model.dual / model.spread[:, None]
-    w = steepness(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
+    w = importances(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
     w = w if chosen.multipliers is None else w * chosen.multipliers**2
     return w / (w.sum() or 1.0)
 
@@ -132,18 +179,19 @@ def _dominant(
 ) -> tuple[IntArray, FloatArray]:
     """Rows that pull some output's fit after them, culprits first; 1/N of a row's leverage is the intercept's.
 
-    Where the factor is an estimate (conjugate gradients) and suspects any, they are looked at again without it.
+    Where the factor is an estimate (conjugate gradients) and finds any, or nearly, they are looked at without it.
     """
     level = fit_intercept / rows.weights.sum()
     found: dict[int, float] = {}  # in the order of their naming
     for y, r in zip(rows.Y.T, residual.T, strict=True):
         places = suspects(y, r)
         features, spread = basis.features(rows.X[places]), max(typical(r), NEGLIGIBLE * typical(y))
-        hat = (features @ ridge_solve(factor, features).T + level) * rows.weights[places]
-        which, pulls = dominating(r[places], y[places] - np.median(y), hat, spread)
+        errors, weights = (r[places], y[places] - np.median(y)), rows.weights[places]
+        hat = (features @ ridge_solve(factor, features).T + level) * weights
+        which, pulls = dominating(*errors, hat, spread, STRONG if normal is None else STRONG / DOUBT)
         if normal is not None and len(which):
-            hat = (features @ conjugate_inverse(normal, features, SUSPECTS_PRECISION).T + level) * rows.weights[places]
-            which, pulls = dominating(r[places], y[places] - np.median(y), hat, spread)
+            hat = (features @ conjugate_inverse(normal, features, SUSPECTS_PRECISION).T + level) * weights
+            which, pulls = dominating(*errors, hat, spread)
         for place, pull in zip(places[which], pulls, strict=True):
             found[int(place)] = max(pull, found.get(int(place), 0.0))
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))

@@ -62,7 +62,7 @@ class AdaptiveKernelRidge(KernelEstimator):
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct": normal equations of whitened features, N m^2. "cg": preconditioned conjugate gradients to nine digits,
         N m a step, for thousands of centres; standard deviations are then estimates by the centres.
-        "auto": the one that should be faster.
+        "auto": the one that should be faster, and "direct" after all where steps run out and the memory allows it.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     memory_limit : int or str, optional
@@ -84,7 +84,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     n_centers_, adapt_, slice_on_, kernel_, bandwidth_, penalty_ : what was chosen or given
     feature_scale_ : (d,) array, what features are multiplied by
     feature_importances_ : (d,) array, mean squared slopes of the fit along the standardised features (along the
-        features as they are with ``scale_features=None``), over their sum
+        features as they are with ``scale_features=None``), over their sum; along a binary feature the slope is the
+        difference between predictions at its two values over their distance
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
@@ -168,7 +169,9 @@ class AdaptiveKernelRidge(KernelEstimator):
 
         with one_blas_thread():
             pools = make_pools(rows, wish, job.unkept)
-            most = most_centers(len(next(iter(pools.values()))), rows, wish, self._limit)
+            n_distinct = len(next(iter(pools.values())))
+            wish = wish.within(n_distinct)
+            most = most_centers(n_distinct, rows, wish, self._limit)
             job = affordable(job, rows, wish, self._limit, most)
             chosen = job.value("choice", lambda: choose(rows, pools, wish, most, job.unkept))
             if chosen.multipliers is not None:
@@ -196,7 +199,9 @@ class AdaptiveKernelRidge(KernelEstimator):
         X : (n, d) array or data frame
         return_std : bool, default=False
             Whether to return as well the posterior standard deviation of f, that of the low-rank Gaussian process with
-            the estimated noise. It does not know what lies far from all centres.
+            the estimated noise. It does not know what lies far from all centres. With ``solver_`` "cg" it is an
+            estimate by the centres, for single rows half to three times that of "direct" with matern32 and up to 23
+            times with gaussian and a penalty of 1e-9.
 
         Returns
         -------
@@ -222,8 +227,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     def _wish(self):
         kernels = [self.kernel] if isinstance(self.kernel, str) else self.kernel
         return Wish(
-            None if self.n_centers == "auto" else self.n_centers,
-            None if self.adapt == "auto" else float(self.adapt),
+            None if _is_auto(self.n_centers) else self.n_centers,
+            None if _is_auto(self.adapt) else float(self.adapt),
             self.slices,
             self.slice_on,
             tuple(check_kernel_name(name) for name in kernels),
@@ -238,28 +243,28 @@ class AdaptiveKernelRidge(KernelEstimator):
     @property
     def _learns(self):
         """Whether feature scales are learned: "auto" does where the bandwidth is searched as well."""
-        if self.scale_features == "auto" and isinstance(self.bandwidth, str):
+        if _is_auto(self.scale_features) and isinstance(self.bandwidth, str):
             names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
             return self.bandwidth == "auto" and can_learn(tuple(check_kernel_name(name) for name in names), 2)
         return self.scale_features == "learn"
 
     def _check_parameters(self):
-        if self.n_centers != "auto":
+        if not _is_auto(self.n_centers):
             check_integer("n_centers", self.n_centers, 1, also=" or 'auto'")
-        if self.adapt != "auto":
+        if not _is_auto(self.adapt):
             check_real("adapt", self.adapt, 0, 1, also=" or 'auto'")
-        if not (isinstance(self.slices, str) and self.slices == "auto"):
+        if not _is_auto(self.slices):
             check_slice_rule(self.slices)
         check_choice("slice_on", self.slice_on, ["response", "pilot", "auto"])
         if not isinstance(self.kernel, str) and not (isinstance(self.kernel, list | tuple) and len(self.kernel)):
             raise TypeError(f"kernel must be a name or a list of names; got {self.kernel!r}.")
+        if self.scale_features is not None:
+            check_choice("scale_features", self.scale_features, ["auto", "standard", "learn"])
         self._check_kernel_parameters(self._wish.kernels)
         if isinstance(self.penalty, str):
             check_choice("penalty", self.penalty, ["auto", "rule"])
         else:
             check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
-        if self.scale_features is not None:
-            check_choice("scale_features", self.scale_features, ["auto", "standard", "learn"])
         self._check_learning()
         check_choice("solver", self.solver, ["auto", "direct", "cg"])
         self._check_scoring()
@@ -321,3 +326,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         if not self._single:
             return values
         return float(values[0]) if values.ndim == 1 else values[:, 0]
+
+
+def _is_auto(value):
+    """Whether a parameter is "auto"; an array is not, and is not compared with it."""
+    return isinstance(value, str) and value == "auto"

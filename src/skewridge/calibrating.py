@@ -111,7 +111,7 @@ class IntervalMixin:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
         prediction = self.predict(X)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         check_consistent_length(prediction, y)
         prediction, Y = (values.reshape(len(values), -1) for values in (prediction, y))
         if Y.shape != prediction.shape:

@@ -60,6 +60,10 @@ class Wish:
         fixed = given and fixed_bandwidth and self.penalty != "auto" and self.slice_on != "auto"
         return self.learns or not fixed
 
+    def within(self, n_distinct: int) -> Wish:
+        """The same with no more centres than there are distinct rows."""
+        return self if self.n_centers is None else replace(self, n_centers=min(self.n_centers, n_distinct))
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -221,8 +225,12 @@ def solver_of(wish: Wish, rows: Rows, n_centers: int, penalty: float, limit: flo
     steps = USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
     direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
     cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
-    fits = fit_bytes("direct", n_centers, rows, 1) <= allowed_bytes(limit)
-    return "direct" if fits and direct <= cg else "cg"
+    return "direct" if holds_direct(n_centers, rows, limit) and direct <= cg else "cg"
+
+
+def holds_direct(n_centers: int, rows: Rows, limit: float | None) -> bool:
+    """Whether "direct" has the memory it needs, on one thread: results must not depend on n_jobs."""
+    return fit_bytes("direct", n_centers, rows, 1) <= allowed_bytes(limit)
 
 
 def allowed_bytes(limit: float | None) -> float:
@@ -260,7 +268,7 @@ def most_centers(n_distinct: int, rows: Rows, wish: Wish, limit: float | None) -
             f"A fit to {len(rows.X):,} rows needs {format_bytes(n_bytes(1, rows, wish, 1))} at least and {which}. "
             "Raise memory_limit or pass fewer rows."
         )
-    if min(wish.n_centers or 0, n_distinct) > low:
+    if (wish.n_centers or 0) > low:
         raise MemoryError(
             f"{wish.n_centers:,} centres need {format_bytes(n_bytes(wish.n_centers or 0, rows, wish, 1))} and {which}. "
             f"What would fit: n_centers={low}."
@@ -273,7 +281,7 @@ def affordable(job: Job, rows: Rows, wish: Wish, limit: float | None, most: int)
     workers, allowed = job.n_threads, allowed_bytes(limit)
     m = wish.n_centers or max(center_levels(min(len(rows.X), SEARCH_ROWS), most))
     _check_workers(m, wish, job)
-    direct = wish.solver != "cg" and fit_bytes("direct", m, rows, 1) <= allowed
+    direct = wish.solver != "cg" and holds_direct(m, rows, limit)
     planned = replace(wish, solver="direct" if direct else "cg")
     while workers > 1 and n_bytes(m, rows, planned, workers) > allowed:
         workers -= 1

@@ -20,8 +20,9 @@ from .slices import FloatArray
 from .tables import RowData
 
 PRECISION = 1e-9  # share of the first error, in the preconditioner's norm, at which steps end
-LEAST_PRECISION = 1e-6  # of a solution that passes without a warning
+LEAST_PRECISION = 1e-6  # that will do where rounding leaves no more: further steps would not help
 MOST_STEPS = 300
+NOTHING = 1e-13  # share of the responses' size below which what could be fitted is rounding
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Converged:
     beta: FloatArray
     n_steps: int
     precision: float
+
+
+def is_solved(n_steps: int, precision: float) -> bool:
+    """Whether steps ended because they were done, or as done as rounding allows, and not because they ran out."""
+    return precision <= PRECISION or (n_steps < MOST_STEPS and precision <= LEAST_PRECISION)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ def conjugate_solve(normal: Normal, Y: FloatArray, precision: float = PRECISION)
     def left(beta: FloatArray) -> FloatArray:
         return normal.pulled(beta, Y, "moments") - normal.ridge * beta
 
-    return _descend(normal, left, (Y.shape[1], len(normal.factor)), precision)
+    least = NOTHING**2 * (normal.weights @ Y**2)
+    return _descend(normal, left, (Y.shape[1], len(normal.factor)), precision, least)
 
 
 def conjugate_inverse(normal: Normal, rows: FloatArray, precision: float) -> FloatArray:
@@ -74,9 +81,13 @@ def conjugate_inverse(normal: Normal, rows: FloatArray, precision: float) -> Flo
 
 
 def _descend(
-    normal: Normal, left: Callable[[FloatArray], FloatArray], shape: tuple[int, int], precision: float
+    normal: Normal,
+    left: Callable[[FloatArray], FloatArray],
+    shape: tuple[int, int],
+    precision: float,
+    least: FloatArray | float = 0.0,
 ) -> Converged:
-    """Steps from 0 until what is left of the right-hand side is small.
+    """Steps from 0 until what is left of the right-hand side is small; outputs whose size is the least are solved.
 
     The residual that steps carry along drifts from the true one where the centres are nearly dependent: the true one is
     computed when the steps believe to be done, and they start again from it while that helps.
@@ -84,6 +95,7 @@ def _descend(
     beta, steps, reached = np.zeros(shape), 0, np.inf
     residual = left(beta)
     first = _size(residual, normal)
+    first[first <= least] = 0.0
     while steps < MOST_STEPS:
         beta, taken = _steps(normal, beta, residual, first, precision, MOST_STEPS - steps)
         steps, residual, before = steps + taken, left(beta), reached

@@ -18,7 +18,7 @@ from .kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from .lowrank import Basis, make_basis, predict_blocks, ridge_path, sum_features
 from .penalties import median_bandwidth
 from .scaling import response_bounds
-from .slices import FloatArray
+from .slices import FloatArray, IntArray
 
 MOST_ROWS = 20_000  # that scales are learned from
 FEWEST_ROWS = 100
@@ -30,6 +30,8 @@ POWERS = (0.5, 0.25)  # of w_f
 BANDWIDTHS = (1.0, 0.5, 2.0)  # tried in every round, in those of the round before
 KEEPING_MARGIN = 0.5  # standard errors by which a round must better the one before
 LARGEST_GAP = 2.0  # between the values of a binary feature, that of a standardised one with even shares
+MOST_LEVELS = 10  # of a feature whose rare levels are looked at
+COMMON = 0.75  # share of the rows at one level from which the other levels are rare, and not steps of a number
 _LAST = N_FOLDS - 1
 
 
@@ -65,8 +67,9 @@ def can_learn(kernels: tuple[str, ...], n_features: int) -> bool:
 
 
 def learn_scales(judge: Judge, candidate: Candidate, seed: int) -> dict[float, Round]:
-    """Return, by the power of w_f, the last round that bettered the one before; powers that better none are left out.
+    """Return, by the power of w_f, the last round that bettered the one before.
 
+    Powers that better none are left out, but for one where the start itself bettered features as they are.
     The judge brings the rows, what is known of the penalty, and the threads.
     """
     rows = judge.rows
@@ -80,8 +83,12 @@ def learn_scales(judge: Judge, candidate: Candidate, seed: int) -> dict[float, R
     if np.any(mixed != 1.0):
         trial = _next(judge, start, mixed, seed)
         start = trial if trial.betters(start, aside) else start
-    ends = {power: _last_better(judge, start, power, aside, seed) for power in POWERS}
-    return {power: found for power, found in ends.items() if found is not as_they_are}
+    ends: dict[float, Round] = {}
+    for power in POWERS:
+        found = _last_better(judge, start, power, aside, seed)
+        if not any(found is known for known in (as_they_are, *ends.values())):
+            ends[power] = found
+    return ends
 
 
 def _last_better(judge: Judge, current: Round, power: float, aside: FloatArray, seed: int) -> Round:
@@ -95,10 +102,11 @@ def _last_better(judge: Judge, current: Round, power: float, aside: FloatArray, 
 
 
 def mixed_scales(X: FloatArray) -> FloatArray:
-    """Multipliers of standardised features before anything is learned: rare binary features must not dominate.
+    """Multipliers of standardised features before anything is learned: rare levels must not dominate.
 
     A standardised feature that is 1 in a share p of the rows has a gap of (p (1 - p))^-1/2 between its values, 10 at
-    p = 0.01; no gap is left larger than that of even shares.
+    p = 0.01; no gap is left larger than that of even shares. Where there are a few more levels and three rows in four
+    share one, gaps are from that one.
 
     Examples
     --------
@@ -107,15 +115,45 @@ def mixed_scales(X: FloatArray) -> FloatArray:
     >>> mixed_scales(np.column_stack([rare, np.linspace(-1, 1, 100)])).round(3)
     array([0.198, 1.   ])
     """
-    low, high = X.min(axis=0), X.max(axis=0)
-    binary = np.all((X == low) | (X == high), axis=0) & (high > low)
-    return np.where(binary, np.minimum(1.0, LARGEST_GAP / np.where(binary, high - low, 1.0)), 1.0)
+    return np.array([LARGEST_GAP / max(LARGEST_GAP, _rare_gap(x)) for x in X.T])
+
+
+def _rare_gap(x: FloatArray) -> float:
+    """The largest distance of a level from the commonest; 0 where levels are many, or some and none is common."""
+    levels, counts = np.unique(x, return_counts=True)
+    told = len(levels) <= 2 or (len(levels) <= MOST_LEVELS and counts.max() > COMMON * len(x))
+    return float(np.abs(levels - levels[counts.argmax()]).max()) if told else 0.0
 
 
 def steepness(kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray) -> FloatArray:
     """Mean squared derivatives of f along the features X that the kernel sees, averaged over outputs, (d,)."""
     squares = [np.average(kernel.gradient(X, centers, a) ** 2, axis=0, weights=weights) for a in dual]
     return np.asarray(np.mean(squares, axis=0))
+
+
+def importances(
+    kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Steepness, and along binary features the mean squared quotient of differences between their two values, (d,).
+
+    A kernel much narrower than the gap between two values is flat at both of them, however much lies between.
+    """
+    w = steepness(kernel, centers, dual, X, weights)
+    low, high, binary = _two_values(X)
+    product = kernel.product(centers, dual)
+    f = product(X) if len(binary) else np.empty(0)
+    for feature in binary:
+        other = X.copy()
+        other[:, feature] = np.where(X[:, feature] == low[feature], high[feature], low[feature])
+        quotients = (product(other) - f) / (high[feature] - low[feature])
+        w[feature] = np.average(quotients**2, axis=0, weights=weights).mean()
+    return w
+
+
+def _two_values(X: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The least and the largest value of every feature, and which features have these two and no other."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return low, high, np.flatnonzero(np.all((X == low) | (X == high), axis=0) & (high > low))
 
 
 def _next(judge: Judge, current: Round, multipliers: FloatArray, seed: int) -> Round:

@@ -31,7 +31,7 @@ def typical(residual: FloatArray) -> float:
 
 
 def dominating(
-    residual: FloatArray, response: FloatArray, hat: FloatArray, spread: float
+    residual: FloatArray, response: FloatArray, hat: FloatArray, spread: float, strong: float = STRONG
 ) -> tuple[IntArray, FloatArray]:
     """Return which of some rows dominate the fit, the culprit first, and by how many typical residuals they move it.
 
@@ -52,11 +52,11 @@ def dominating(
     found, pulls = list[int](), list[float]()
     while len(found) < MOST_NAMED:
         pull = np.where(left, np.abs(_left_out(r, response, h)) * np.sqrt(_own(h)), 0.0)
-        strong = np.flatnonzero(pull > STRONG * spread).tolist()
-        if not strong:
+        likely = np.flatnonzero(pull > strong * spread).tolist()
+        if not likely:
             break
-        without = {i: _without(i, r, response, h) for i in strong}
-        i = min(strong, key=lambda i: _squared_errors(*without[i], response, left, i))
+        without = {i: _without(i, r, response, h) for i in likely}
+        i = min(likely, key=lambda i: _squared_errors(*without[i], response, left, i))
         found.append(i)
         pulls.append(float(pull[i]))
         left[i] = False

@@ -60,11 +60,11 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         check_magnitude("X", X)
         check_magnitude("y", y)
         checked._precision = X.dtype
-        return checked, X.astype(np.float64), np.array(y, dtype=np.float64)
+        return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
 
     def _check_table(self, checked, X, y, multi_output=False):
         """Check what is read in chunks as an array would be, and return the response."""
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_magnitude("y", y)
