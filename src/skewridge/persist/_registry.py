@@ -67,7 +67,8 @@ def _dac_holds(model: Any) -> bool:
 
 def _regressor_holds(model: Any) -> bool:
     """Whether every node has an estimator of the class that was asked for."""
-    model._check_parameters(None)
+    model._check_parameters()
+    model._check_weights_are_taken(None)
     fitted = getattr(model, "estimators_", None)
     return fitted is None or (
         len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
