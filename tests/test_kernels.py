@@ -1,4 +1,8 @@
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skewridge import checks
 from skewridge.checks import compiles
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, _kernel, _plain, _product, make_kernel
 from skewridge.kernels._product import BLAS_KERNELS, NARROW_KERNELS
@@ -267,6 +272,58 @@ def test_numba_can_be_switched_off(monkeypatch):
     assert _kernel.loops_module.__wrapped__() is _plain
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     assert compiles()
+
+
+FITS = """
+import sys
+import warnings
+import numpy as np
+import skewridge
+assert "numba" not in sys.modules
+from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.datasets import make_peaks
+X, y = make_peaks(120, 2, random_state=0)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for model in (DacKernelRidge(n_nodes=2, random_state=0), AdaptiveKernelRidge(random_state=0)):
+        assert np.isfinite(model.fit(X, y).predict(X)).all()
+told = [str(warning.message) for warning in told if "numba" in str(warning.message)]
+assert len(told) == 1, told
+print(told[0])
+"""
+
+
+def test_a_numba_that_cannot_be_imported_is_told_once_and_not_used(tmp_path):
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text("raise ImportError('needs another NumPy')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", FITS],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "numba is installed and cannot be imported (needs another NumPy); plain loops are used" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ModuleNotFoundError("No module named 'numba'", name="numba"), 0),
+        (ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite"), 1),
+        (OSError("Could not load libllvmlite.so"), 1),
+        (ValueError("numpy.dtype size changed"), 1),
+    ],
+)
+def test_only_an_installed_numba_is_told_of(error, told, monkeypatch, recwarn):
+    def fails(name):
+        raise error
+
+    monkeypatch.setattr(checks, "import_module", fails)
+    assert not checks._imports_numba.__wrapped__()
+    assert [str(error) in str(warning.message) for warning in recwarn] == [True] * told
 
 
 def test_many_features_far_from_the_origin_lose_no_digits():
