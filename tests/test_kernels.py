@@ -384,10 +384,62 @@ def test_rows_one_by_one_give_what_all_give_together(d, single):
         np.testing.assert_allclose(np.vstack(parts), together, rtol=0, atol=rounding * scale)
 
 
-def test_integers_are_points_too():
-    kernel = Kernel("gaussian", bandwidth=0.5)
-    whole = np.array([[0], [1]])
-    np.testing.assert_array_equal(kernel.cross(whole, whole), kernel.cross(whole * 1.0, whole * 1.0))
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool])
+def test_integers_are_points_too(name, dtype, loops):
+    whole = np.array([[0, 1], [1, 1], [100, 0]]).astype(dtype)
+    real, coef = whole.astype(float), np.ones(3)
+    kernel = some_kernel(name, real, bandwidth=2.0)
+    np.testing.assert_array_equal(kernel.gram(whole), kernel.gram(real))
+    np.testing.assert_array_equal(kernel.cross(whole, whole), kernel.cross(real, real))
+    np.testing.assert_array_equal(kernel.diagonal(whole), kernel.diagonal(real))
+    np.testing.assert_array_equal(kernel.matvec(whole, whole, coef), kernel.matvec(real, real, coef))
+    np.testing.assert_array_equal(kernel.gradient(whole, whole, coef), kernel.gradient(real, real, coef))
+
+
+@pytest.mark.parametrize("name", NARROW_KERNELS)
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 1e20), (np.float32, 1e30), (np.float64, 1e149)])
+def test_the_gradient_far_away_is_zero(name, dtype, far, loops):
+    X = np.array([[far], [0.0]], dtype=dtype)
+    with np.errstate(over="ignore"):  # squares of the plain loops
+        assert Kernel(name, bandwidth=1.0).gradient(X, X, np.ones(2)).tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [1, 3, 20])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_not_a_number_stays_so(name, d, dtype, loops):
+    Z = np.random.default_rng(0).random((30, d)).astype(dtype)
+    X = Z[:2].copy()
+    X[0, 0] = np.nan
+    kernel = some_kernel(name, Z.astype(float))
+    for found in (kernel.cross(X, Z), kernel.product(Z, np.ones((1, 30)))(X), kernel.gradient(X, Z, np.ones(30))):
+        assert np.isnan(found[0]).any()
+        assert np.isfinite(found[1]).all()
+
+
+def test_what_is_not_a_number_is_not_skipped(loops):
+    Z = np.random.default_rng(0).random((4000, 2))
+    product = Kernel("gaussian", bandwidth=0.01).product(Z, np.ones((1, 4000)))
+    assert product.boxes is not None
+    assert np.isnan(product(np.array([[np.nan, 0.5]]))).all()
+
+
+def test_a_bandwidth_that_single_precision_does_not_have(loops):
+    X = np.array([[0.0], [1e-45], [1e-41]], dtype=np.float32)
+    for name in NARROW_KERNELS:
+        assert np.array_equal(Kernel(name, bandwidth=1e-50).gram(X), np.eye(3))
+
+
+def test_sobolev_takes_a_range_whose_inverse_overflows_for_a_constant(loops):
+    rng = np.random.default_rng(0)
+    X = rng.random((6, 1))
+    wide = np.column_stack([X, X * 1e-310])
+    kernel, alone = make_kernel("sobolev", wide), make_kernel("sobolev", X)
+    assert np.array_equal(kernel.gram(wide), alone.gram(X))
+    slopes = kernel.gradient(wide, wide, np.ones(6))
+    assert np.array_equal(slopes[:, 0], alone.gradient(X, X, np.ones(6))[:, 0])
+    assert not slopes[:, 1].any()
 
 
 @pytest.mark.parametrize("name", KERNELS)
