@@ -212,7 +212,7 @@ def test_all_products_equal_the_formula_in_both_precisions_and_both_homes(name, 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_single_precision_keeps_its_promise_or_stays_double(name, offset, scale):
+def test_single_precision_is_used_wherever_points_are(name, offset, scale):
     rng = np.random.default_rng(0)
     Z, coef = rng.random((300, 2)) * 3 + offset, rng.normal(size=(1, 300))
     X = np.vstack([Z[:40] + 0.01, rng.random((10, 2)) * 3 + offset])
@@ -222,10 +222,68 @@ def test_single_precision_keeps_its_promise_or_stays_double(name, offset, scale)
     assert (single.points.dtype == np.float32) == (name in NARROW_KERNELS and scale == 1.0)
 
 
+def layout(kind, d, rng):
+    """Points whose rounding errors differ in size, and in whether they cancel."""
+    uniform, side = rng.random((300, d)), np.where(np.arange(300)[:, None] % 2, 100.0, -100.0)
+    if kind == "sphere":  # BLAS takes the difference of squared norms of up to 15
+        near = np.repeat(rng.normal(size=(150, d)), 2, axis=0) + 0.05 * rng.normal(size=(300, d))
+        return 3.8 * near / np.linalg.norm(near, axis=1, keepdims=True)
+    return {
+        "uniform": uniform * np.sqrt(d),
+        "clusters": side + uniform / d,
+        "equal columns": side + uniform[:, :1] / d * np.ones(d),
+    }[kind]
+
+
+def least_scale(product):
+    """The scale at which a product only just turns to single precision."""
+    low, high = 0.0, 100.0 * np.abs(product.coef).sum()
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        turns = product.in_single(np.array([middle])).points.dtype == np.float32
+        low, high = (low, middle) if turns else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("name", NARROW_KERNELS)
+@pytest.mark.parametrize("d", [1, 2, 16, 50])
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "equal columns", "sphere"])
+def test_single_precision_keeps_its_promise_or_stays_double(name, d, kind):
+    rng = np.random.default_rng(d)
+    Z = layout(kind, d, rng)
+    X = np.vstack([Z, Z + 0.3 / d * rng.normal(size=Z.shape)]).astype(np.float32)
+    for coef in (np.ones(300), np.eye(300)[0], rng.normal(size=300)):
+        double = Kernel(name, bandwidth=1.0 if kind == "sphere" else 0.7).product(Z, coef[None])
+        single = double.in_single(np.array([np.inf]))
+        assert single.points.dtype == np.float32
+        assert np.abs(single(X) - double(X)).max() <= 1e-4 * least_scale(double)
+
+
+def test_coefficients_that_cancel_are_predicted_in_single_precision():
+    rng = np.random.default_rng(0)
+    Z, coef = rng.random((20_000, 3)), rng.normal(size=(1, 20_000))
+    product = Kernel("gaussian", bandwidth=0.5).product(Z, coef)
+    X = rng.random((200, 3)).astype(np.float32)
+    expected = product(X)
+    single = product.in_single(expected.std(axis=0))
+    assert single.points.dtype == np.float32
+    assert np.abs(single(X) - expected).max() <= 1e-5 * expected.std()
+    alike = Kernel("gaussian", bandwidth=0.5).product(Z, np.abs(coef))
+    assert alike.in_single(expected.std(axis=0)).points.dtype == np.float64
+    lone = Kernel("gaussian", bandwidth=1e-3).product(Z, np.eye(20_000)[:1])  # its errors do not average
+    assert lone.in_single(np.array([3e-2])).points.dtype == np.float64
+
+
+def test_the_single_exponential_is_accurate():
+    kernel, r = Kernel("laplacian", bandwidth=1.0), np.linspace(0, 40, 20_001, dtype=np.float32)
+    ours = kernel.cross(np.zeros((1, 1), np.float32), r[:, None])[0]
+    np.testing.assert_allclose(ours, np.exp(-r.astype(float)), rtol=1.2 * np.finfo(np.float32).eps)
+
+
 def test_single_precision_far_away_is_zero():
     Z, far = np.random.default_rng(0).random((300, 2)), np.array([[1e30, 0.0], [0.0, -1e25]])
     for name in NARROW_KERNELS:
-        single = some_kernel(name, Z).product(Z, np.ones((1, 300))).in_single(np.array([1.0]))
+        single = some_kernel(name, Z).product(Z, np.ones((1, 300))).in_single(np.array([10.0]))
         assert single.points.dtype == np.float32
         np.testing.assert_array_equal(single(far), np.zeros((2, 1)))
 
