@@ -527,3 +527,32 @@ def test_inner_products_by_blas_cross_tile_borders(name, monkeypatch):
     plain = kernel.product(Z, coef)(X), kernel.cross(X, Z), kernel.gram(Z)
     for ours, theirs in zip(tiled, plain, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+PREDICTS = """
+import numpy as np
+from pathlib import Path
+from skewridge.engine import Job
+from skewridge.kernels import Kernel
+from skewridge.pipeline import Expansion, evaluate
+peak = lambda: float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e3
+rng = np.random.default_rng(0)
+def grown(rows, d, dtype):
+    X, new = rng.random((2, rows, d))
+    model = Expansion(X, rng.normal(size=rows), Kernel("gaussian", bandwidth=1.0), scale=1e9)
+    before = peak()
+    evaluate(model, new.astype(dtype), Job(1))
+    return peak() - before
+cases = [(d, dtype) for d in (3, 20) for dtype in (np.float64, np.float32)]
+for rows in (100, 8000):
+    found = [grown(rows, *case) for case in cases]
+print(*found)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+def test_prediction_never_holds_the_kernel_matrix():
+    found = subprocess.run([sys.executable, "-c", PREDICTS], capture_output=True, text=True, check=True, timeout=300)
+    megabytes = [float(value) for value in found.stdout.split()]
+    assert len(megabytes) == 4
+    assert max(megabytes) < 32  # of the 512 of k(X, Z) in double precision, 256 in single
