@@ -37,3 +37,9 @@ def test_points_are_new():
     points = Frame().points(make_kernel("polynomial", X), X)
     points[:] = 0.0
     assert X.any()
+
+
+def test_many_features_far_apart_keep_double_precision():
+    X = np.where(np.arange(100)[:, None] % 2, 100.0, -100.0) + RNG.random((100, 50)) / 50
+    frames = [make_frame(make_kernel("laplacian", X, b), X, True, 0.1, Job()) for b in (0.7, 700.0)]
+    assert [frame.dtype for frame in frames] == [np.float64, np.float32]  # errors of 50 features add up

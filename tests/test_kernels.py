@@ -1,4 +1,8 @@
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skewridge import checks
 from skewridge.checks import compiles
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, _kernel, _plain, _product, make_kernel
 from skewridge.kernels._product import BLAS_KERNELS, NARROW_KERNELS
@@ -207,7 +212,7 @@ def test_all_products_equal_the_formula_in_both_precisions_and_both_homes(name, 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e7])
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_single_precision_keeps_its_promise_or_stays_double(name, offset, scale):
+def test_single_precision_is_used_wherever_points_are(name, offset, scale):
     rng = np.random.default_rng(0)
     Z, coef = rng.random((300, 2)) * 3 + offset, rng.normal(size=(1, 300))
     X = np.vstack([Z[:40] + 0.01, rng.random((10, 2)) * 3 + offset])
@@ -217,10 +222,68 @@ def test_single_precision_keeps_its_promise_or_stays_double(name, offset, scale)
     assert (single.points.dtype == np.float32) == (name in NARROW_KERNELS and scale == 1.0)
 
 
+def layout(kind, d, rng):
+    """Points whose rounding errors differ in size, and in whether they cancel."""
+    uniform, side = rng.random((300, d)), np.where(np.arange(300)[:, None] % 2, 100.0, -100.0)
+    if kind == "sphere":  # BLAS takes the difference of squared norms of up to 15
+        near = np.repeat(rng.normal(size=(150, d)), 2, axis=0) + 0.05 * rng.normal(size=(300, d))
+        return 3.8 * near / np.linalg.norm(near, axis=1, keepdims=True)
+    return {
+        "uniform": uniform * np.sqrt(d),
+        "clusters": side + uniform / d,
+        "equal columns": side + uniform[:, :1] / d * np.ones(d),
+    }[kind]
+
+
+def least_scale(product):
+    """The scale at which a product only just turns to single precision."""
+    low, high = 0.0, 100.0 * np.abs(product.coef).sum()
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        turns = product.in_single(np.array([middle])).points.dtype == np.float32
+        low, high = (low, middle) if turns else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize("name", NARROW_KERNELS)
+@pytest.mark.parametrize("d", [1, 2, 16, 50])
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "equal columns", "sphere"])
+def test_single_precision_keeps_its_promise_or_stays_double(name, d, kind):
+    rng = np.random.default_rng(d)
+    Z = layout(kind, d, rng)
+    X = np.vstack([Z, Z + 0.3 / d * rng.normal(size=Z.shape)]).astype(np.float32)
+    for coef in (np.ones(300), np.eye(300)[0], rng.normal(size=300)):
+        double = Kernel(name, bandwidth=1.0 if kind == "sphere" else 0.7).product(Z, coef[None])
+        single = double.in_single(np.array([np.inf]))
+        assert single.points.dtype == np.float32
+        assert np.abs(single(X) - double(X)).max() <= 1e-4 * least_scale(double)
+
+
+def test_coefficients_that_cancel_are_predicted_in_single_precision():
+    rng = np.random.default_rng(0)
+    Z, coef = rng.random((20_000, 3)), rng.normal(size=(1, 20_000))
+    product = Kernel("gaussian", bandwidth=0.5).product(Z, coef)
+    X = rng.random((200, 3)).astype(np.float32)
+    expected = product(X)
+    single = product.in_single(expected.std(axis=0))
+    assert single.points.dtype == np.float32
+    assert np.abs(single(X) - expected).max() <= 1e-5 * expected.std()
+    alike = Kernel("gaussian", bandwidth=0.5).product(Z, np.abs(coef))
+    assert alike.in_single(expected.std(axis=0)).points.dtype == np.float64
+    lone = Kernel("gaussian", bandwidth=1e-3).product(Z, np.eye(20_000)[:1])  # its errors do not average
+    assert lone.in_single(np.array([3e-2])).points.dtype == np.float64
+
+
+def test_the_single_exponential_is_accurate():
+    kernel, r = Kernel("laplacian", bandwidth=1.0), np.linspace(0, 40, 20_001, dtype=np.float32)
+    ours = kernel.cross(np.zeros((1, 1), np.float32), r[:, None])[0]
+    np.testing.assert_allclose(ours, np.exp(-r.astype(float)), rtol=1.2 * np.finfo(np.float32).eps)
+
+
 def test_single_precision_far_away_is_zero():
     Z, far = np.random.default_rng(0).random((300, 2)), np.array([[1e30, 0.0], [0.0, -1e25]])
     for name in NARROW_KERNELS:
-        single = some_kernel(name, Z).product(Z, np.ones((1, 300))).in_single(np.array([1.0]))
+        single = some_kernel(name, Z).product(Z, np.ones((1, 300))).in_single(np.array([10.0]))
         assert single.points.dtype == np.float32
         np.testing.assert_array_equal(single(far), np.zeros((2, 1)))
 
@@ -267,6 +330,58 @@ def test_numba_can_be_switched_off(monkeypatch):
     assert _kernel.loops_module.__wrapped__() is _plain
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     assert compiles()
+
+
+FITS = """
+import sys
+import warnings
+import numpy as np
+import skewridge
+assert "numba" not in sys.modules
+from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.datasets import make_peaks
+X, y = make_peaks(120, 2, random_state=0)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    for model in (DacKernelRidge(n_nodes=2, random_state=0), AdaptiveKernelRidge(random_state=0)):
+        assert np.isfinite(model.fit(X, y).predict(X)).all()
+told = [str(warning.message) for warning in told if "numba" in str(warning.message)]
+assert len(told) == 1, told
+print(told[0])
+"""
+
+
+def test_a_numba_that_cannot_be_imported_is_told_once_and_not_used(tmp_path):
+    (tmp_path / "numba").mkdir()
+    (tmp_path / "numba" / "__init__.py").write_text("raise ImportError('needs another NumPy')")
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", FITS],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "numba is installed and cannot be imported (needs another NumPy); plain loops are used" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ModuleNotFoundError("No module named 'numba'", name="numba"), 0),
+        (ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite"), 1),
+        (OSError("Could not load libllvmlite.so"), 1),
+        (ValueError("numpy.dtype size changed"), 1),
+    ],
+)
+def test_only_an_installed_numba_is_told_of(error, told, monkeypatch, recwarn):
+    def fails(name):
+        raise error
+
+    monkeypatch.setattr(checks, "import_module", fails)
+    assert not checks._imports_numba.__wrapped__()
+    assert [str(error) in str(warning.message) for warning in recwarn] == [True] * told
 
 
 def test_many_features_far_from_the_origin_lose_no_digits():
@@ -327,10 +442,62 @@ def test_rows_one_by_one_give_what_all_give_together(d, single):
         np.testing.assert_allclose(np.vstack(parts), together, rtol=0, atol=rounding * scale)
 
 
-def test_integers_are_points_too():
-    kernel = Kernel("gaussian", bandwidth=0.5)
-    whole = np.array([[0], [1]])
-    np.testing.assert_array_equal(kernel.cross(whole, whole), kernel.cross(whole * 1.0, whole * 1.0))
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, bool])
+def test_integers_are_points_too(name, dtype, loops):
+    whole = np.array([[0, 1], [1, 1], [100, 0]]).astype(dtype)
+    real, coef = whole.astype(float), np.ones(3)
+    kernel = some_kernel(name, real, bandwidth=2.0)
+    np.testing.assert_array_equal(kernel.gram(whole), kernel.gram(real))
+    np.testing.assert_array_equal(kernel.cross(whole, whole), kernel.cross(real, real))
+    np.testing.assert_array_equal(kernel.diagonal(whole), kernel.diagonal(real))
+    np.testing.assert_array_equal(kernel.matvec(whole, whole, coef), kernel.matvec(real, real, coef))
+    np.testing.assert_array_equal(kernel.gradient(whole, whole, coef), kernel.gradient(real, real, coef))
+
+
+@pytest.mark.parametrize("name", NARROW_KERNELS)
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 1e20), (np.float32, 1e30), (np.float64, 1e149)])
+def test_the_gradient_far_away_is_zero(name, dtype, far, loops):
+    X = np.array([[far], [0.0]], dtype=dtype)
+    with np.errstate(over="ignore"):  # squares of the plain loops
+        assert Kernel(name, bandwidth=1.0).gradient(X, X, np.ones(2)).tolist() == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("d", [1, 3, 20])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_not_a_number_stays_so(name, d, dtype, loops):
+    Z = np.random.default_rng(0).random((30, d)).astype(dtype)
+    X = Z[:2].copy()
+    X[0, 0] = np.nan
+    kernel = some_kernel(name, Z.astype(float))
+    for found in (kernel.cross(X, Z), kernel.product(Z, np.ones((1, 30)))(X), kernel.gradient(X, Z, np.ones(30))):
+        assert np.isnan(found[0]).any()
+        assert np.isfinite(found[1]).all()
+
+
+def test_what_is_not_a_number_is_not_skipped(loops):
+    Z = np.random.default_rng(0).random((4000, 2))
+    product = Kernel("gaussian", bandwidth=0.01).product(Z, np.ones((1, 4000)))
+    assert product.boxes is not None
+    assert np.isnan(product(np.array([[np.nan, 0.5]]))).all()
+
+
+def test_a_bandwidth_that_single_precision_does_not_have(loops):
+    X = np.array([[0.0], [1e-45], [1e-41]], dtype=np.float32)
+    for name in NARROW_KERNELS:
+        assert np.array_equal(Kernel(name, bandwidth=1e-50).gram(X), np.eye(3))
+
+
+def test_sobolev_takes_a_range_whose_inverse_overflows_for_a_constant(loops):
+    rng = np.random.default_rng(0)
+    X = rng.random((6, 1))
+    wide = np.column_stack([X, X * 1e-310])
+    kernel, alone = make_kernel("sobolev", wide), make_kernel("sobolev", X)
+    assert np.array_equal(kernel.gram(wide), alone.gram(X))
+    slopes = kernel.gradient(wide, wide, np.ones(6))
+    assert np.array_equal(slopes[:, 0], alone.gradient(X, X, np.ones(6))[:, 0])
+    assert not slopes[:, 1].any()
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -360,3 +527,32 @@ def test_inner_products_by_blas_cross_tile_borders(name, monkeypatch):
     plain = kernel.product(Z, coef)(X), kernel.cross(X, Z), kernel.gram(Z)
     for ours, theirs in zip(tiled, plain, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+PREDICTS = """
+import numpy as np
+from pathlib import Path
+from skewridge.engine import Job
+from skewridge.kernels import Kernel
+from skewridge.pipeline import Expansion, evaluate
+peak = lambda: float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e3
+rng = np.random.default_rng(0)
+def grown(rows, d, dtype):
+    X, new = rng.random((2, rows, d))
+    model = Expansion(X, rng.normal(size=rows), Kernel("gaussian", bandwidth=1.0), scale=1e9)
+    before = peak()
+    evaluate(model, new.astype(dtype), Job(1))
+    return peak() - before
+cases = [(d, dtype) for d in (3, 20) for dtype in (np.float64, np.float32)]
+for rows in (100, 8000):
+    found = [grown(rows, *case) for case in cases]
+print(*found)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+def test_prediction_never_holds_the_kernel_matrix():
+    found = subprocess.run([sys.executable, "-c", PREDICTS], capture_output=True, text=True, check=True, timeout=300)
+    megabytes = [float(value) for value in found.stdout.split()]
+    assert len(megabytes) == 4
+    assert max(megabytes) < 32  # of the 512 of k(X, Z) in double precision, 256 in single

@@ -122,7 +122,6 @@ def test_progress_of_a_pass_ends_with_all_blocks(capsys):
 @pytest.mark.parametrize("table", TABLES[:2])
 def test_extremes_are_those_of_the_array(table):
     assert np.array_equal(extremes(table, Job()), [X.min(axis=0), X.max(axis=0)])
-    assert np.array_equal(extremes(table, Job(), np.abs), [np.abs(X).min(axis=0), np.abs(X).max(axis=0)])
 
 
 def test_a_sum_that_was_interrupted_goes_on_from_its_pieces(tmp_path):

@@ -6,7 +6,8 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib.util import find_spec
+from functools import cache
+from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -168,9 +169,20 @@ def format_bytes(n_bytes: float) -> str:
 
 
 def compiles() -> bool:
-    """Whether numba is there and not switched off (NUMBA_DISABLE_JIT=1)."""
+    """Whether numba is there, can be imported, and is not switched off (NUMBA_DISABLE_JIT=1)."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and _imports_numba()
+
+
+@cache
+def _imports_numba() -> bool:
+    """Import numba, once and only when compiled loops are about to be used: half a second."""
     try:
-        there = find_spec("numba") is not None
-    except ValueError:  # sys.modules["numba"] = None
-        there = False
-    return there and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+        import_module("numba")
+    except (ImportError, OSError, ValueError) as error:  # such as a numpy that it does not go with
+        if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
+            warn_user(
+                f"numba is installed and cannot be imported ({error}); plain loops are used, many times slower. "
+                "Install a numba that goes with this numpy, or uninstall it."
+            )
+        return False
+    return True

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .engine import Job
-from .kernels import SINGLE_ERROR, Kernel, rounding, suits_blas
-from .passes import extremes, map_rows, sum_rows
+from .kernels import SINGLE_ERROR, Kernel, largest_norm, rounding, suits_blas
+from .passes import map_rows, sum_rows
 from .slices import FloatArray
 from .tables import RowData, Table, is_held
 
@@ -44,7 +44,8 @@ def make_frame(kernel: Kernel, X: RowData, single: bool, least_penalty: float, j
         center = sum_rows(lambda rows: kernel.prepare(rows).sum(axis=0), [X], job, "centre")[0] / len(X)
     serves = False
     if single and center is not None:
-        serves = rounding(kernel, extremes(X, job, kernel.prepare), center) <= SINGLE_ERROR * least_penalty
+        largest = max(map_rows(lambda rows: largest_norm(kernel, kernel.prepare(rows) - center), [X], job, "norms"))
+        serves = rounding(kernel, largest, X.shape[1]) <= SINGLE_ERROR * least_penalty
     given = np.float64 if isinstance(X, Table) else X.dtype
     frame = Frame(center if centred or serves else None, np.float32 if serves else given)
     fits = may and all(map_rows(lambda rows: suits_blas(kernel, frame.points(kernel, rows)), [X], job, "norms"))

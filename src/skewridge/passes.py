@@ -124,12 +124,11 @@ def read_blocks(tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[tu
     return zip(*(_reader(table, spans) for table in tables), strict=True)
 
 
-def extremes(X: RowData, job: Job, prepare: Callable[[FloatArray], FloatArray] = np.asarray) -> FloatArray:
-    """The least and the largest of every feature, (2, d), of rows after some preparation."""
+def extremes(X: RowData, job: Job) -> FloatArray:
+    """The least and the largest of every feature, (2, d)."""
 
     def block(rows: FloatArray) -> FloatArray:
-        prepared = prepare(rows)
-        return np.array([prepared.min(axis=0), prepared.max(axis=0)])
+        return np.array([rows.min(axis=0), rows.max(axis=0)])
 
     found = np.array(list(map_rows(block, [X], job, "ranges")))
     return np.array([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])

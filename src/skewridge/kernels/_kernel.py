@@ -25,6 +25,7 @@ KERNELS = ("gaussian", "matern12", "matern32", "matern52", "laplacian", "polynom
 BANDWIDTH_FREE = ("polynomial", "sobolev")
 MAX_DEGREE = 100
 NEGLIGIBLE = 1e-12  # kernel values below this may be skipped: an error of at most this times the coefficients' 1-norm
+LEAST_RANGE = float(np.finfo(np.float64).tiny)  # of a feature that sobolev tells from a constant; 1 / less overflows
 _ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
 
 
@@ -52,10 +53,11 @@ class Kernel:
 
     def prepare(self, X: FloatArray) -> FloatArray:
         """Return the points as the loops take them, (n, d): a new array, scaled, and clipped for sobolev."""
-        X = X if X.dtype == np.float32 else X.astype(np.float64, copy=False)
+        X = X.astype(_precision(X), copy=False)
         if self.bandwidth is not None:
-            with np.errstate(over="ignore"):  # what overflows is refused by name
-                scaled = np.ascontiguousarray(X / X.dtype.type(self.bandwidth))
+            scaled = np.empty(X.shape, dtype=X.dtype)
+            with np.errstate(over="ignore"):  # what overflows is refused by name; float32 has no bandwidth below 1e-45
+                np.divide(X, self.bandwidth, out=scaled, dtype=np.float64, casting="same_kind")
             check_magnitude("X / bandwidth", scaled)
             return scaled
         if self.name == "sobolev":
@@ -69,12 +71,13 @@ class Kernel:
 
     def gram(self, X: FloatArray) -> FloatArray:
         """k(X, X), (n, n), symmetric to the last bit."""
-        lower = np.tril(self.gram_lower(X, np.empty((len(X), len(X)), dtype=X.dtype)))
+        lower = np.tril(self.gram_lower(X, np.empty((len(X), len(X)), dtype=_precision(X))))
         return lower + np.tril(lower, -1).T
 
     def diagonal(self, X: FloatArray) -> FloatArray:
         """k(x, x) of every row, (n,)."""
         if self.name == "polynomial":
+            X = X.astype(_precision(X), copy=False)
             return (1.0 + np.sum(X * X, axis=1)) ** self.degree
         return np.prod(1.0 + self.prepare(X), axis=1) if self.name == "sobolev" else np.ones(len(X))
 
@@ -167,9 +170,9 @@ class Kernel:
         return 1.0
 
     def _inverse_range(self) -> FloatArray:
-        """1 / (high - low), and 0 for a constant feature, which then contributes a factor of 1."""
+        """1 / (high - low), and 0 for a feature whose range is 0 or as good as: its factor is then 1."""
         span = np.array(self.high) - np.array(self.low)
-        return np.divide(1.0, span, out=np.zeros_like(span), where=span > 0)
+        return np.divide(1.0, span, out=np.zeros_like(span), where=span >= LEAST_RANGE)
 
     def loops(self) -> tuple[Any, int]:
         """The module of loops, and what they call this kernel."""
@@ -183,6 +186,11 @@ class Kernel:
             getattr(loops, name)(code, self.degree, left, right, *others)
 
         return call
+
+
+def _precision(X: FloatArray) -> type[np.floating[Any]]:
+    """What prepared points are in: float32 stays, all else becomes float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
 
 
 @cache

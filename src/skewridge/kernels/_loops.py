@@ -30,6 +30,7 @@ _LN2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: n * _LN2_HIGH is ex
 _LN2_LOW = 1.9082149292705877e-10
 _SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer held in the low bits
 _UNDERFLOW = -708.0
+_GONE = float(np.nextafter(_UNDERFLOW, -np.inf))  # compared with _UNDERFLOW once more, LLVM would turn max into a blend
 
 # The same in single precision; a global np.float32 stays one where a literal would make everything double.
 _LOG2E_32 = np.float32(_LOG2E)
@@ -37,8 +38,10 @@ _LN2_HIGH_32 = np.float32(0.693359375)
 _LN2_LOW_32 = np.float32(-2.12194440e-4)
 _SHIFT_32 = np.float32(12582912.0)  # 1.5 * 2**23
 _UNDERFLOW_32 = np.float32(-87.0)
+_GONE_32 = np.nextafter(_UNDERFLOW_32, np.float32(-np.inf))
 _ZERO_32, _ONE_32, _HALF_32 = np.float32(0.0), np.float32(1.0), np.float32(0.5)
-_C3_32, _C4_32, _C5_32, _C6_32 = (np.float32(c) for c in (1 / 6, 1 / 24, 1 / 120, 1 / 720))
+# Taylor's 1/6, 1/24, 1/120 and 1/720 moved so that the largest relative error is least: 4e-9 instead of 1.6e-7.
+_C3_32, _C4_32, _C5_32, _C6_32 = (np.float32(c) for c in (0.16666535, 0.041667238, 0.00836751, 0.0013863756))
 
 
 def _reinterpreted(origin, target):  # type: ignore[no-untyped-def]
@@ -63,7 +66,7 @@ def _exp_double(x):
     """exp(x) for x <= 0 to 2 units in the last place, as a polynomial that vectorises; 0 below -708.
 
     x = n ln2 + r with |r| <= ln2 / 2; exp(r) by its Taylor polynomial of degree 13 in Estrin's order, whose
-    terms do not wait for each other; 2**n by its bits.
+    terms do not wait for each other; 2**n by its bits. NaN stays NaN, which max passes on where it comes first.
     """
     clipped = max(x, _UNDERFLOW)
     shifted = clipped * _LOG2E + _SHIFT
@@ -78,12 +81,12 @@ def _exp_double(x):
     top = 1 / 479001600 + r * (1 / 6227020800)
     value = (low + middle * r4) + (high + top * r4) * (r4 * r4)
     power = _float_of((_bits_of(shifted) + 1023) << 52)
-    return value * power if x >= _UNDERFLOW else 0.0
+    return 0.0 if x <= _GONE else value * power
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _exp_single(x):
-    """The same in single precision, by the polynomial of degree 6; 0 below -87."""
+    """The same in single precision, by a polynomial of degree 6; 0 below -87."""
     clipped = max(x, _UNDERFLOW_32)
     shifted = clipped * _LOG2E_32 + _SHIFT_32
     n = shifted - _SHIFT_32
@@ -93,7 +96,7 @@ def _exp_single(x):
     high = (_C4_32 + r * _C5_32) + _C6_32 * r2
     value = (_ONE_32 + r) + ((_HALF_32 + r * _C3_32) + high * r2) * r2
     power = _float_of_32((_bits_of_32(shifted) + np.int32(127)) << np.int32(23))
-    return value * power if x >= _UNDERFLOW_32 else _ZERO_32
+    return _ZERO_32 if x <= _GONE_32 else value * power
 
 
 def _exp(x):
@@ -388,7 +391,7 @@ def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
     for i in range(left.shape[0]):
         _nearest(code, left[i], low, high, near)
         for b in range(near.size):
-            if near[b] <= reach:
+            if not near[b] > reach:  # nor is NaN, which stays NaN
                 start, stop = starts[b], starts[b + 1]
                 _kernel_row(code, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, start, stop, out[i])
@@ -526,7 +529,7 @@ def _slope(code, degree, row, m):
         elif code == MATERN32:
             row[j] = -3.0 * _exp(-_SQRT3 * np.sqrt(s))
         elif code == MATERN52:
-            t = _SQRT5 * np.sqrt(s)
+            t = min(_SQRT5 * np.sqrt(s), _FAR)
             row[j] = -(5.0 / 3.0) * (1.0 + t) * _exp(-t)
         elif code == LAPLACIAN:
             row[j] = -_exp(-s)

@@ -163,7 +163,7 @@ def matvec_near(
     out[:] = 0.0
     for b in range(low.shape[1]):
         gap = np.maximum(np.maximum(low[:, b] - left, left - high[:, b]), 0)
-        near = (gap if code == LAPLACIAN else gap * gap).sum(axis=1) <= reach
+        near = ~((gap if code == LAPLACIAN else gap * gap).sum(axis=1) > reach)  # so is NaN, which stays NaN
         part = slice(starts[b], starts[b + 1])
         out[near] += _profile(code, degree, _similarity(code, left[near], right[:, part])) @ coef[:, part].T
 
@@ -227,7 +227,7 @@ def _slope(code: int, degree: int, s: FloatArray) -> FloatArray:
     r = np.sqrt(s)
     if code == MATERN12:
         return -np.divide(np.exp(-r), r, out=np.zeros_like(r), where=r > 0)
-    t = np.sqrt(3.0 if code == MATERN32 else 5.0) * r
+    t = np.minimum(np.sqrt(3.0 if code == MATERN32 else 5.0) * r, FAR)
     return -3.0 * np.exp(-t) if code == MATERN32 else -(5.0 / 3.0) * (1.0 + t) * np.exp(-t)
 
 

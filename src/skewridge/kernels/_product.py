@@ -27,6 +27,9 @@ LARGEST_SHARE = 0.25  # of points within reach of another, for skipping to pay: 
 SAMPLED = 400  # points that this is estimated from
 FEWEST_BOXES = 8
 SINGLE_ERROR = 1e-4  # of the response's standard deviation
+PROBES = 64  # points where errors of single precision are measured
+PROBE_MARGIN = 8.0  # how many times smaller than allowed they must be there
+MOST_CANCELLING = 16.0  # how far their bound may exceed what is allowed
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,11 @@ class Product:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """The product at rows X."""
-        out, left = np.empty((len(X), len(self.coef))), self._left(X)
+        return self._at(self._left(X))
+
+    def _at(self, left: FloatArray) -> FloatArray:
+        """The product at rows as the loops take them."""
+        out = np.empty((len(left), len(self.coef)))
         loops, code = self.kernel.loops()
         if self.norms is not None:
             loops.matvec_blas(code, self.kernel.degree, left, self.points, self.coef, self.norms, out)
@@ -106,21 +113,70 @@ class Product:
         return left.astype(self.points.dtype, copy=False)
 
     def in_single(self, scales: FloatArray) -> Product:
-        """The same in float32 if every output then errs by at most 1e-4 of its scale; not if coefficients cancel."""
-        rows = (self.points if self.norms is not None else self.points.T).astype(np.float64)
-        center = rows.sum(axis=0) / max(1, len(rows))
-        if not np.all(np.abs(self.coef).sum(axis=1) * rounding(self.kernel, rows, center) <= SINGLE_ERROR * scales):
+        """The same in float32 if every output then errs by at most 1e-4 of its scale, rho being :func:`rounding`.
+
+        That is sure where rho ||coef||_1 is no more. Errors mostly cancel where coefficients have both signs: up to 16
+        times beyond that, it is enough if 2 rho ||coef||_2 is no more, for errors that are independent, and if an
+        eighth of the promise is kept at :func:`probes`, for what errors have in common.
+        """
+        if self.kernel.name not in NARROW_KERNELS or not self.coef.size:
             return self
+        rows = (self.points if self.norms is not None else self.points.T).astype(np.float64)
+        center = rows.mean(axis=0)
         rows -= center
-        return _arranged(self.kernel, rows, self.coef, self.center + center, self.boxes, self.reach, np.float32)
+        rho = rounding(self.kernel, largest_norm(self.kernel, rows), rows.shape[1])
+        promise, bound = SINGLE_ERROR * scales, rho * np.abs(self.coef).sum(axis=1)
+        independent = 2.0 * rho * np.sqrt(squared_norms(self.coef))
+        sure = np.all(bound <= promise)
+        if not sure and not np.all((bound <= MOST_CANCELLING * promise) & (independent <= promise)):
+            return self
+        single = _arranged(self.kernel, rows, self.coef, self.center + center, self.boxes, self.reach, np.float32)
+        if sure:
+            return single
+        some = probes(self.kernel, rows, self.coef)
+        found = np.abs(single._at(some.astype(np.float32)) - self._at(some + center)).max(axis=0)
+        return single if np.all(PROBE_MARGIN * found <= promise) else self
 
 
-def rounding(kernel: Kernel, rows: FloatArray, center: FloatArray) -> float:
-    """What kernel values lose in float32, given prepared rows that are centred; infinite where values may exceed 1."""
-    if kernel.name not in NARROW_KERNELS or not len(rows):
+def rounding(kernel: Kernel, size: float, n_features: int) -> float:
+    """What a value loses in float32, eps (4 + sqrt(d) / 4 + R + 2 sqrt(d) R^2 [BLAS]); infinite where it may exceed 1.
+
+    R is the :func:`largest_norm` of prepared and centred rows. With u = eps / 2 a kernel value loses
+
+    - u (||x|| + ||z||) <= eps R times its slope, at most 1, since both points are rounded;
+    - 8 u for exp (its polynomial errs by u / 15), what multiplies it, and the dot product with rounded coefficients;
+    - sqrt(d) u / 2 for the sum over features: s k'(s) <= 0.4, and d roundings add up like their square root;
+    - with ||x||^2 + ||z||^2 - 2 x.z by BLAS, three sums of d products: 4 R^2 in all, of which rounding takes sqrt(d) u.
+
+    Points further out than R lose no more: the kernel decays faster than their rounding grows.
+    """
+    if kernel.name not in NARROW_KERNELS:
         return np.inf
-    extent = float(np.max(np.maximum(rows.max(axis=0) - center, center - rows.min(axis=0)), initial=0.0))
-    return float(np.finfo(np.float32).eps) / 2 * (1.0 + extent)
+    root = float(np.sqrt(n_features))
+    most = 1.001 * MOST_NORM["float32"]  # norms are rounded as well
+    blas = _may_use_blas(kernel, n_features) and size * size <= most
+    products = 2.0 * root * size * size if blas else 0.0
+    return float(np.finfo(np.float32).eps) * (4.0 + root / 4.0 + size + products)
+
+
+def largest_norm(kernel: Kernel, rows: FloatArray) -> float:
+    """The largest norm of prepared and centred rows, as the kernel measures distances: the 1-norm for the laplacian."""
+    norms = np.abs(rows).sum(axis=1) if kernel.name == "laplacian" else np.sqrt(squared_norms(rows))
+    return float(norms.max(initial=0.0))
+
+
+def probes(kernel: Kernel, rows: FloatArray, coef: FloatArray) -> FloatArray:
+    """Points near some rows: half of these are spread over all, half have the largest coefficients.
+
+    Each is half a bandwidth away from its row, where kernels are steep; at the row itself both would be rounded alike.
+    """
+    shares = np.abs(coef) / np.maximum(np.abs(coef).sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    heavy = np.argsort(-shares.max(axis=0), kind="stable")[: PROBES // 2]
+    spread = np.linspace(0, len(rows) - 1, PROBES // 2).astype(np.int64)
+    some = rows[np.concatenate([heavy, spread])]
+    step = 0.5 / (rows.shape[1] if kernel.name == "laplacian" else np.sqrt(rows.shape[1]))
+    found: FloatArray = some + np.random.default_rng(0).choice([-step, step], size=some.shape)
+    return found
 
 
 def make_product(kernel: Kernel, Z: FloatArray, coef: FloatArray, tolerance: float) -> Product:
@@ -155,7 +211,7 @@ def _arranged(
 
 def centred(kernel: Kernel, rows: FloatArray) -> tuple[FloatArray, FloatArray | float]:
     """Prepared rows as BLAS needs them, around their mean, and that mean; as they are where BLAS is not used."""
-    if not _may_use_blas(kernel, rows) or kernel.name == "polynomial" or not len(rows):
+    if not _may_use_blas(kernel, rows.shape[1]) or kernel.name == "polynomial" or not len(rows):
         return rows, 0.0
     center = rows.mean(axis=0)
     return rows - center, center
@@ -169,13 +225,13 @@ def check_widths(left: int, right: int) -> None:
 
 def suits_blas(kernel: Kernel, rows: FloatArray) -> bool:
     """Whether distances by inner products of these centred rows are faster, and exact enough."""
-    if not _may_use_blas(kernel, rows):
+    if not _may_use_blas(kernel, rows.shape[1]):
         return False
     return kernel.name == "polynomial" or bool(squared_norms(rows).max(initial=0.0) <= MOST_NORM[rows.dtype.name])
 
 
-def _may_use_blas(kernel: Kernel, rows: FloatArray) -> bool:
-    return kernel.name in BLAS_KERNELS and rows.shape[1] >= BLAS_FEATURES
+def _may_use_blas(kernel: Kernel, n_features: int) -> bool:
+    return kernel.name in BLAS_KERNELS and n_features >= BLAS_FEATURES
 
 
 def squared_norms(rows: FloatArray) -> FloatArray:
