@@ -305,7 +305,7 @@ def invented(cell):
     mse = gain * cell["N"] ** -0.5 * np.exp(0.02 * rng.standard_normal())
     costs = {"classical": 1e6, "oversampled": 8e6}.get(cell["method"], 4e6)
     return {"kind": "fit", "mse": mse, "rare_mse": 3 * mse, "rare_predicted_mse": 2 * mse, "test_variance": 1.0,
-            "n_slices": 10, "n_distinct": 100, "flops": costs * cell["N"], "seconds": 0.01}  # fmt: skip
+            "n_slices": 10, "n_distinct": 100, "flops": costs * cell["N"], "seconds": 1e-8 * costs}  # fmt: skip
 
 
 def hash_of(cell):
@@ -433,12 +433,21 @@ def test_ratios_are_paired_by_seed():
     assert effect.error == pytest.approx(0.0, abs=1e-12)  # unpaired it would be large
 
 
-def test_strata_are_averaged_with_their_own_errors():
-    parts = [errors_of({"a": np.exp(shift + np.array([0.0, 0.2])), "b": [1.0, 1.0]}).assign(N=n)
-             for n, shift in ((10, 0.0), (20, 5.0))]  # fmt: skip
-    effect = effects.log_ratio(pandas.concat(parts), {"method": "a"}, {"method": "b"}, strata=("N",))
+def strata_of(*found):
+    """Errors of "a" over those of "b", stratum by stratum, as logarithms by seed."""
+    parts = [errors_of({"a": np.exp(values), "b": [1.0] * len(values)}).assign(N=n) for n, values in enumerate(found)]
+    return effects.log_ratio(pandas.concat(parts), {"method": "a"}, {"method": "b"}, strata=("N",))
+
+
+def test_strata_are_averaged_within_a_seed_as_they_share_its_data():
+    effect = strata_of([0.0, 0.2], [5.0, 5.2])
     assert effect.mean == pytest.approx(2.6)
-    assert effect.error == pytest.approx(0.1 / np.sqrt(2))  # not the spread between the strata
+    assert effect.error == pytest.approx(0.1)  # not the spread between strata, nor as if they were independent
+
+
+def test_a_seed_that_lacks_a_stratum_is_left_out_unless_all_do():
+    assert strata_of([0.0, 0.2, 9.0], [5.0, 5.2]).mean == pytest.approx(2.6)
+    assert strata_of([0.0, np.nan], [np.nan, 5.0]).mean == pytest.approx(2.5)
 
 
 def test_a_ratio_of_nothing_is_not_a_number():
@@ -465,7 +474,9 @@ def test_claims_are_judged_by_what_was_measured(judged):
     assert np.exp(better.tests["tuned"][0].effect.mean) == pytest.approx(1.2, rel=0.05)
     costs = judged["Melbourne: oversampling costs about as much time as the classical method"]
     assert costs.verdict == "does not hold"
-    assert np.exp(costs.tests["exact"][0].effect.mean) == pytest.approx(8.0)
+    assert not costs.is_open
+    for found in (costs.tests["tuned"][0], costs.operations[0]):  # seconds as they were invented, and operations
+        assert np.exp(found.effect.mean) == pytest.approx(8.0)
     assert judged["N~ is at most l N"].verdict == "holds"
     assert {one.verdict for one in judged.values()} <= {
         verdicts.HOLDS, verdicts.PUBLISHED_ONLY, verdicts.FAILS
@@ -489,14 +500,55 @@ def test_every_claim_of_the_paper_is_there():
     assert set(page.STUDIES) == set(STUDIES)
 
 
-def test_the_page_needs_no_seconds_and_gives_every_claim_its_verdict(tables, judged, tmp_path):
+VERDICTS = {"**holds**", "**holds only under the published rule**", "**does not hold**"}
+
+
+def verdicts_on(path):
+    """Every claim's text and verdict on a page."""
+    rows = [line.split(" | ") for line in path.read_text().splitlines() if line.startswith("| ") and "](#" in line]
+    return {row[1]: row[4] for row in rows}
+
+
+def test_the_page_gives_every_claim_its_verdict(tables, judged, tmp_path):
+    path = tmp_path / "page.md"
+    verdicts.write_page("tiny", places_in(tables), path)
+    assert "$" not in path.read_text()
+    assert set(verdicts_on(path)) == set(judged)
+    assert set(verdicts_on(path).values()) <= VERDICTS
+
+
+def test_without_seconds_claims_about_time_alone_are_not_measured(tables, judged, tmp_path):
     shutil.copytree(tables / "results", tmp_path / "results", ignore=shutil.ignore_patterns("*.seconds.parquet"))
-    verdicts.write_page("tiny", places_in(tmp_path), tmp_path / "page.md")
-    text = (tmp_path / "page.md").read_text()
-    assert "$" not in text
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "](#" in line]
-    assert len(rows) == len(judged)
-    assert {row[4] for row in rows} <= {"**holds**", "**holds only under the published rule**", "**does not hold**"}
+    path = tmp_path / "page.md"
+    verdicts.write_page("tiny", places_in(tmp_path), path)
+    found = verdicts_on(path)
+    assert set(found) == set(judged)
+    unmeasured = {text for text, verdict in found.items() if verdict == "**not measured**"}
+    assert unmeasured == {text for text, one in judged.items() if one.claim.operations}
+    assert f"; not measured: {len(unmeasured)}." in path.read_text()
+    assert {found[text] for text in set(found) - unmeasured} <= VERDICTS
+
+
+def judged_as(**tests):
+    return verdicts.Judged(paper.CLAIMS[0], tests, {}, [])
+
+
+def test_a_claim_is_undecided_if_one_published_way_is_nowhere_contradicted():
+    unsure = effect_test(-1.0, 1.0)
+    assert judged_as(rule=[BAD], node=[GOOD, unsure], tuned=[BAD]).is_open
+    assert not judged_as(rule=[BAD, unsure], node=[GOOD, BAD], tuned=[unsure]).is_open
+    assert not judged_as(rule=[GOOD], node=[unsure], tuned=[BAD]).is_open  # holds, if only there
+    counted = [judged_as(rule=[unsure], tuned=[BAD]), judged_as(rule=[BAD], tuned=[BAD])]
+    assert "does not hold: 2 (1 contradicted, 1 undecided)" in verdicts.counts(counted)
+
+
+def test_a_reason_begins_with_what_the_verdict_hangs_on():
+    unsure = effect_test(-1.0, 1.0)
+    assert verdicts.reason(judged_as(rule=[BAD], node=[GOOD], code=[GOOD], tuned=[BAD])).startswith(
+        "Under n^(-2/3), the authors' code only: "
+    )
+    assert verdicts.reason(judged_as(rule=[unsure], node=[BAD], tuned=[BAD])).startswith("Undecided under 1/N: ")
+    assert verdicts.reason(judged_as(rule=[GOOD], tuned=[GOOD])).startswith(paper.CLAIMS[0].inequality)
 
 
 def test_the_page_without_any_table_says_what_waits(tmp_path):
@@ -524,12 +576,13 @@ def test_the_whole_reproduction_runs_twice_alike(tmp_path, monkeypatch):
         monkeypatch.setattr(verdicts.write_page, "__defaults__", (tmp_path / f"{name}.md",))
         flags = [f"--{part}={folder / part}" for part in ("results", "cache")]
         reproduce.main(["--scale=tiny", f"--jobs={jobs}", f"--pictures={tmp_path / 'pictures'}", *flags])
+        assert (tmp_path / f"{name}.md").exists()
+        drawn = {page.owner(path.stem) for path in (tmp_path / "pictures").glob("*.png")}
+        assert {path.stem for path in (folder / "results").glob("*.parquet")} - drawn == {f"{n}.seconds" for n in drawn}
+        for path in (folder / "results").glob("*.seconds.parquet"):  # they differ from run to run, and the page by them
+            path.unlink()
+        verdicts.write_page("tiny", replace(places_in(folder), pictures=tmp_path / "pictures"))
         page_of[name] = (tmp_path / f"{name}.md").read_text()
     assert page_of["one"] == page_of["two"]
     for path in (tmp_path / "one" / "results").glob("*.parquet"):
-        if not path.name.endswith(".seconds.parquet"):
-            assert path.read_bytes() == (tmp_path / "two" / "results" / path.name).read_bytes()
-    drawn = {page.owner(path.stem) for path in (tmp_path / "pictures").glob("*.png")}
-    assert {path.stem for path in (tmp_path / "one" / "results").glob("*.parquet")} - drawn == {
-        f"{name}.seconds" for name in drawn
-    }
+        assert path.read_bytes() == (tmp_path / "two" / "results" / path.name).read_bytes()
