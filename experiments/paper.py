@@ -32,9 +32,11 @@ from reasons import (
     LITTLE,
     PENALISED,
     SELECTION,
+    SINES,
     SLICES,
     SMALL,
     SMOOTHED,
+    SQUARED,
     WHERE_RARE,
 )
 
@@ -89,7 +91,7 @@ CLAIMS = (
         "figure3",
         "oversampled / classical within 10%",
         scenario("slight", -LEVEL, LEVEL),
-        note=ENDS,
+        note=SQUARED,
     ),
     Claim(
         "Highly skewed response (scenario 3): a smaller risk than the classical method",
@@ -146,7 +148,7 @@ CLAIMS = (
         "figure5_tuned",
         "other / Scott within 10%",
         several(UNSKEWED),
-        note=ENDS,
+        note=SINES,
     ),
     Claim(
         "More slices take longer",

@@ -18,7 +18,7 @@ from claims import (
     variance_falls,
     versus,
 )
-from reasons import COPIES, LARGER, LITTLE, NODES, RARE_FIRST, REMAINDER, SHARED, SMALL
+from reasons import COPIES, LARGE_NODES, LARGER, NODES, RARE_FIRST, REMAINDER, SHARED, SMALL
 from supplement_splines import at_usual_nodes
 
 PAIR = ("oversampled", "classical")
@@ -36,7 +36,7 @@ SUPPLEMENT = (
         "supplement_nodes_mse",
         "oversampled / classical < 1 at every k",
         versus(*PAIR, "function", "d", "k", keep=in_pair),
-        note=LITTLE,
+        note=LARGE_NODES,
     ),
     Claim(
         "The error is robust to the number of nodes",

@@ -20,6 +20,10 @@ ROOT = Path(__file__).parents[1]
 SLOW = ROOT / "tests" / "slow_study.py"
 sys.path.insert(0, str(ROOT / "experiments"))
 
+import against_mean
+import bandwidths
+import bounds
+import comparisons
 import drawing
 import effects
 import figure2
@@ -376,6 +380,95 @@ def test_two_real_runs_give_identical_tables(tables, tmp_path):
         assert table_bytes(tmp_path, name) == table_bytes(tables, name)
 
 
+def test_a_single_replicate_has_no_error_bar():
+    told = effects.summary(pandas.DataFrame({"N": [1, 1, 2], "mse": [1.0, 3.0, 5.0]}), "N")
+    assert told["mean"].tolist() == [2.0, 5.0]
+    assert told["error"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (1e-5, 1e-1, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]),
+        (2e-5, 4e-4, [3e-5, 1e-4, 3e-4]),
+        (7.9e-4, 1.1e-3, [8e-4, 9e-4, 1e-3]),
+    ],
+)
+def test_logarithmic_axes_have_few_ticks(low, high, ticks):
+    figure, axes = drawing.panels(1, 1)
+    axes[0, 0].set(yscale="log", ylim=(low * 0.999, high * 1.001))
+    drawing.few_ticks(axes[0, 0].yaxis)
+    assert axes[0, 0].get_yticks().tolist() == pytest.approx(ticks)
+    drawing.plt.close(figure)
+
+
+def test_sources_are_those_of_what_a_study_depends_on(monkeypatch):
+    assert {path.name for path in (*bounds.NEEDS, *realdata.NEEDS)} == {"variance.py", "data.py"}
+    before = study.sources(bounds.measure)
+    assert study.sources(bounds.measure) == before
+    monkeypatch.setattr(bounds, "NEEDS", ())
+    assert study.sources(bounds.measure) != before
+
+
+def bandwidth_table(errors):
+    """Algorithm 2's errors by width, where the classical method's are 1, in units of the truth's variance."""
+    one = {function: against_mean.truth_variance(function, 2) for function in bandwidths.SKEWED}
+    return pandas.DataFrame([
+        {"function": function, "d": 2, "N": 50, "method": method, "version": version, "width": width, "seed": seed,
+         "mse": one[function] * (error if method == "oversampled" else 1.0) * (1 + seed / 1e3)}
+        for function in bandwidths.SKEWED for version in fits.PENALTIES for width, error in errors.items()
+        for method in ("classical", "oversampled") for seed in range(3)
+    ])  # fmt: skip
+
+
+def test_the_page_says_what_other_bandwidths_would_do():
+    told = bandwidths.by_bandwidth(bandwidth_table({0.5: 0.9, 1.0: 3.0}))
+    assert "| node | ours x 0.5 | **0.90** / **0.90** | 2 of 2 | 0 |" in told
+    assert "| code | 0.1 x 1 | 3.00 (loses) / 3.00 (loses) | 0 of 2 | 2 |" in told
+    assert "with rule at ours x 0.5; node at ours x 0.5; code at 0.1 x 0.5 (ours not among them)" in told
+    assert "(ours among them)" in bandwidths.by_bandwidth(bandwidth_table({1.0: 0.9}))
+    assert "would not hold with any" in bandwidths.by_bandwidth(bandwidth_table({1.0: 3.0}))
+    assert "has not been run" in bandwidths.by_bandwidth(None)
+
+
+def test_fits_that_are_worse_than_the_mean_are_named():
+    table = bandwidth_table({1.0: 3.0}).assign(k=3)
+    found = dict.fromkeys(against_mean.STUDIES)
+    assert against_mean.worse_than_the_mean(found) == "No fit is."
+    told = against_mean.worse_than_the_mean({**found, "figure4": table})
+    assert "| figure4 | Algorithm 2: 2 of 2 (x 3) |" in told
+    good = table.assign(mse=table["mse"] / 10)
+    assert against_mean.worse_than_the_mean({**found, "figure4": good}) == "No fit is."
+    real = good.drop(columns=["function", "d"]).assign(test_variance=good["mse"] / 2)
+    assert "classical: 1 of 1 (x 2)" in against_mean.worse_than_the_mean({**found, "figure6": real})
+
+
+def test_sizes_say_what_was_run_and_what_two_errors_mean():
+    table = pandas.DataFrame({"seed": [0, 1, 2, 2], "N": [10, 2000, 10, 10], "d": 2, "k": [1, 100, 100, 20],
+                              "method": ["full", "classical", "tau=1/2", "oversampled"]})  # fmt: skip
+    assert page.sizes_of("figure4", table) == ["3", "82%", "10, 2,000", "2", "20, 100", "1/2, 1"]
+    assert page.sizes_of("figure6", table.drop(columns="d"))[3] == "3"
+    assert [page.covered(n) for n in (1, 4, 100)] == ["-", "86%", "95%"]
+
+
+def test_pictures_are_told_in_words():
+    assert page.words("figure6", "figure6") == "Figure 6: Melbourne"
+    assert page.words("figure6_costs", "figure6") == "Figure 6: Melbourne (time, operations, and errors against them)"
+
+
+def test_additions_are_compared_with_algorithm_two_and_at_equal_cost():
+    rows = [
+        {"function": "one peak", "d": 2, "N": 50, "version": "tuned", "method": method, "seed": seed, "flops": 1e6,
+         "mse": error * (1 + seed / 1e3), "rare_mse": error}
+        for method, error in {"oversampled": 2.0, "equal cost": 1.0, "focus": 1.5, "pilot": 1.5, "adaptive": 0.5,
+                              "adaptive gaussian": 0.5}.items() for seed in range(3)
+    ]  # fmt: skip
+    told = comparisons.additions(pandas.DataFrame(rows))
+    assert "| one peak, d = 2 | **0.75** / **0.75**, 1 |" in told
+    assert "- focus 1/2: in 1 of 1 settings: one peak, d = 2." in told
+    assert "- adaptive centres: in 0 of 1 settings." in told
+
+
 def effect_test(mean, error=0.01, **bounds):
     return Inequality("here", Effect(mean, error), **bounds)
 
@@ -523,6 +616,7 @@ def test_without_seconds_claims_about_time_alone_are_not_measured(tables, judged
     verdicts.write_page("tiny", places_in(tmp_path), path)
     found = verdicts_on(path)
     assert set(found) == set(judged)
+    assert "| not measured |" in path.read_text()  # in the table of real data
     unmeasured = {text for text, verdict in found.items() if verdict == "**not measured**"}
     assert unmeasured == {text for text, one in judged.items() if one.claim.operations}
     assert f"; not measured: {len(unmeasured)}." in path.read_text()
