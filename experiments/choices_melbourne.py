@@ -42,7 +42,8 @@ def draw(table, folder):
         part = select(table, version=version)
         for method in METHODS:
             curve(ax, select(part, method=method), "width", column, method)
-        ax.axhline(part["test_variance"].mean(), color="0.6", linewidth=0.8, linestyle="--", label="variance")
+        if column == "mse":
+            ax.axhline(part["test_variance"].mean(), color="0.6", linewidth=0.8, linestyle="--", label="variance")
         logarithmic(ax, part[column])
         log_along(ax, sorted(part["width"].unique()), "bandwidth / authors'")
         ax.set(ylabel=COLUMN_NAMES[column], title=VERSION_NAMES[version])

@@ -147,7 +147,14 @@ def against_flops(axes, table, columns=("mse", "rare_mse")):
 
 
 # leading digits of ticks on a logarithmic axis: the first of these that gives two
-TICKED = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9))
+TICKED = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 4, 5, 7),
+    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+    tuple(fifths / 5 for fifths in range(5, 50)),
+)
 
 
 def few_ticks(axis):
@@ -165,7 +172,7 @@ def few_ticks(axis):
 
 def numbered(ticks):
     """Labels of {tick: (digit, power)}: plain where all numbers are near 1, otherwise with powers of ten."""
-    if all(0.01 <= tick <= 1000 for tick in ticks):
+    if all(0.1 <= tick <= 1000 for tick in ticks):
         return [f"{tick:g}" for tick in ticks]
     factors = [("" if digit == 1 else rf"{digit:g} \times ") for digit, _ in ticks.values()]
     return [f"${factor}10^{{{power}}}$" for factor, (_, power) in zip(factors, ticks.values(), strict=True)]
