@@ -8,12 +8,14 @@ over that of the noise; also for nodes that are independent, as the theorem assu
 planned, without a fit.
 """
 
+from pathlib import Path
+
 import numpy as np
 from drawing import BLUE, GRAY, GREEN, PURPLE, RED, STYLES, VERSION_NAMES, YELLOW, legend, log_along, panels, save
 from effects import select, summary
 from fits import METHODS, PENALTIES, cut_as, fitted, given
 from study import Study, main
-from theory.variance import variance_of
+from theory import variance
 
 from skewridge import DacKernelRidge
 from skewridge.allocation import allocate
@@ -23,6 +25,7 @@ from skewridge.planning import make_plan
 from skewridge.slices import slice_quietly
 from skewridge.theory import kernel_spectrum, risk_bound
 
+NEEDS = (Path(variance.__file__),)  # sources of what is measured here
 NOISE, BANDWIDTH, K = 0.02, 0.2, 20
 CENTERS, WEIGHTS = np.array([[0.4, 0.4], [0.7, 0.7]]), np.array([1.0, 0.4])
 BUMPS = Kernel("gaussian", BANDWIDTH)
@@ -101,7 +104,7 @@ def measure_variance(cell):
         nodes = list(nodes_of(y, cell, cell["seed"]))
     size = float(np.mean([len(rows) for rows in nodes]))
     bandwidth, penalty = settings_of(cell, y, size)
-    found = variance_of(X, nodes, Kernel("gaussian", bandwidth), penalty, points)
+    found = variance.variance_of(X, nodes, Kernel("gaussian", bandwidth), penalty, points)
     return {"value": found, "n_distinct": sum(map(len, nodes))}
 
 
@@ -140,17 +143,23 @@ def draw(table, folder):
     draw_rest(table, folder)
 
 
+RISK_STYLES = {
+    "bound": ("bound, in all", "black", "-", "D"),
+    "bias": ("bound: squared bias", BLUE, "--", "^"),
+    "variance": ("bound: variance", PURPLE, "-.", "v"),
+    "remainder": ("bound: remainder", YELLOW, ":", "o"),
+    "value": ("risk", RED, "-", "s"),
+}
+
+
 def draw_risk(table, folder):
     figure, axes = panels(2, len(VERSIONS))
-    colours = {"bound": "black", "bias": BLUE, "variance": PURPLE, "remainder": YELLOW, "value": RED}
-    names = {"value": "risk", "bound": "bound, in all", "bias": "bound: squared bias", "variance": "bound: variance",
-             "remainder": "bound: remainder"}  # fmt: skip
     for line, method in zip(axes, ("classical", "oversampled"), strict=True):
         for ax, version in zip(line, VERSIONS, strict=True):
-            for column, colour in colours.items():
+            for column, (label, colour, line_style, marker) in RISK_STYLES.items():
                 told = summary(select(table, method=method, version=version), "N", column)
-                ax.errorbar(told["N"], told["mean"], told["error"], color=colour, marker="o", markersize=3, capsize=2,
-                            linestyle="-" if column in ("value", "bound") else "--", label=names[column])  # fmt: skip
+                ax.errorbar(told["N"], told["mean"], told["error"], color=colour, marker=marker, markersize=3.5,
+                            capsize=2, linestyle=line_style, label=label)  # fmt: skip
             log_along(ax, sorted(table["N"].unique()), "N")
             ax.set(yscale="log", ylabel="squared error")
             ax.set_title(f"{STYLES[method][0]}\n{VERSION_NAMES[version]}")

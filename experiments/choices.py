@@ -13,6 +13,7 @@ from fits import METHODS, PENALTIES, cell_of, measure, versions_of, warm
 from study import Study, main
 
 FIXED = tuple(name for name in METHODS if name.startswith("l="))
+SKEWED = ("one peak", "two peaks")
 UNSKEWED = ("unskewed", "linear", "waves")
 SCALES = {
     "tiny": {"N": 90, "d": (2,), "k": 3, "seeds": 2, "widths": (0.5, 1.0)},
@@ -25,8 +26,8 @@ def cells(scale):
     size = SCALES[scale]
     N, k, ds = size["N"], size["k"], size["d"]
     return [cell for seed in range(size["seeds"]) for cell in [
-        *(cell_of("two peaks", N, d, k, method, version, seed, width) for d in ds for width in size["widths"]
-          for version in PENALTIES for method in ("classical", "oversampled")),
+        *(cell_of(function, N, d, k, method, version, seed, width) for function in SKEWED for d in ds
+          for width in size["widths"] for version in PENALTIES for method in ("classical", "oversampled")),
         *(cell_of("two peaks", N, 2, k, method, version, seed) for method in FIXED for version in versions_of(method)),
         *(cell_of("two peaks", N, 2, k, method, "tuned", seed) for method in ("classical", "oversampled")),
         *(cell_of(function, N, 2, k, method, version, seed) for function in UNSKEWED
@@ -40,21 +41,43 @@ def ratio(table, column="mse", method="oversampled"):
     return np.exp([effect.mean, effect.mean - effect.error, effect.mean + effect.error])
 
 
+COLUMNS = {"mse": "MSE over classical", "rare_mse": "rare-region MSE over classical"}
+
+
 def draw(table, folder):
+    draw_bandwidths(table, folder)
+    draw_slices(select(table, d=2, width=1.0), folder)
+
+
+def draw_bandwidths(table, folder):
     ds = sorted(select(table, function="two peaks")["d"].unique())
-    figure, axes = panels(2, len(ds) + 2, sharey=True)
-    for line, column in zip(axes, ("mse", "rare_mse"), strict=True):
-        for ax, d in zip(line, ds, strict=False):
-            draw_widths(ax, select(table, function="two peaks", d=d), column)
-            ax.set_title(f"two peaks, d = {d}")
-        draw_fixed(line[-2], select(table, function="two peaks", d=2, width=1.0), column)
-        draw_unskewed(line[-1], select(table, d=2, width=1.0), column)
-        line[0].set_ylabel(f"{'MSE' if column == 'mse' else 'rare-region MSE'} over classical")
+    rows = [(function, column) for column in COLUMNS for function in SKEWED]
+    figure, axes = panels(len(rows), len(ds), sharey="row")
+    for line, (function, column) in zip(axes, rows, strict=True):
+        for ax, d in zip(line, ds, strict=True):
+            draw_widths(ax, select(table, function=function, d=d), column)
+            ax.set_title(f"{function}, d = {d}")
+        line[0].set_ylabel(COLUMNS[column])
+    finish(figure, axes, folder, "choices")
+
+
+def draw_slices(table, folder):
+    """The fixed number of slices, and responses that are not skewed."""
+    figure, axes = panels(1, 4)
+    for pair, (column, name) in zip((axes[0, ::2], axes[0, 1::2]), COLUMNS.items(), strict=True):
+        draw_fixed(pair[0], select(table, function="two peaks"), column)
+        draw_unskewed(pair[1], table, column)
+        for ax in pair:
+            ax.set_ylabel(name)
+    finish(figure, axes, folder, "choices_slices")
+
+
+def finish(figure, axes, folder, name):
     for ax in axes.flat:
         ax.axhline(1, color="0.6", linewidth=0.8)
         ax.set_yscale("log")
     legend(figure, axes)
-    save(figure, folder, "choices")
+    save(figure, folder, name)
 
 
 def points(ax, places, told, version, **more):

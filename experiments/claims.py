@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import figure5
 import numpy as np
-from effects import Effect, Inequality, log_ratio, mean_effect, pooled, select, slope, slopes
+from effects import Effect, Inequality, log_ratio, mean_effect, over_seeds, select, slope, slopes
 from fits import METHODS
 
 LEVEL, NEAR, DOUBLE = np.log(1.1), np.log(1.25), np.log(1.75)  # "the same", "robust" and "almost doubles"
@@ -30,6 +30,7 @@ class Claim:
     shown : how the numbers are told: "ratio", "slope" or "value"
     errors : whether the tests compare errors, and so can be made in the rare region as well
     exact : whether nothing depends on how bandwidth and penalty are set
+    operations : for claims about time, which are tested on CPU seconds: the same tests of operations, shown beside
     note : what a verdict other than "holds" is due to
     """
 
@@ -41,6 +42,7 @@ class Claim:
     shown: str = "ratio"
     errors: bool = True
     exact: bool = False
+    operations: Callable | None = None
     note: str = ""
 
 
@@ -84,9 +86,19 @@ def on(part, make):
     return lambda table, column="mse": make(part(table), column)
 
 
+def of_seconds(make):
+    """The same tests of CPU seconds."""
+    return lambda table, column="mse": make(table, "seconds")
+
+
 def of_operations(make):
     """The same tests of operations, which do not depend on the version."""
     return lambda table, column="mse": make(select(table, version="node"), "flops")
+
+
+def timed(make):
+    """What a claim about time needs: tests of CPU seconds, and of operations beside them."""
+    return {"tests": of_seconds(make), "operations": of_operations(make), "errors": False}
 
 
 def skewed(table):
@@ -104,8 +116,12 @@ def tau_helps(*names):
 
     def tests(table, column="mse"):
         for name, part in parts(with_tau(table), *names):
-            strata = [slope(group, "tau", column) for _, group in part.groupby([c for c in ("N", "k") if c in part])]
-            yield Inequality(name, pooled(strata))
+            found = {
+                (stratum, seed): value
+                for stratum, group in part.groupby(["N", "k"])
+                for seed, value in slopes(group, "tau", column).items()
+            }
+            yield Inequality(name, over_seeds(found))
 
     return lambda table, column="mse": list(tests(table, column))
 

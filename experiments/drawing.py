@@ -17,7 +17,8 @@ BLUE, RED, GREEN, YELLOW, CYAN, PURPLE, GRAY = (
     "#4477AA", "#CC3311", "#228833", "#CCBB44", "#33BBEE", "#AA3377", "#777777",
 )  # fmt: skip
 
-DPI = 120
+DPI = 170
+LABEL_WIDTH = 2.2  # inches of a legend's column
 N_COLOURS = 64  # of a picture: a third of the bytes, and the eye sees no difference
 
 # method -> label, colour, line, marker; tau below 1 are dashed or dotted reds, as in the paper
@@ -49,7 +50,12 @@ VERSION_NAMES = {
     "code": r"authors' code, ridge $n^{-2/3}$",
     "tuned": "tuned",
 }
-VERSION_STYLES = {"rule": (BLUE, "o"), "node": (RED, "s"), "code": (PURPLE, "^"), "tuned": (GREEN, "D")}
+VERSION_STYLES = {
+    "rule": (BLUE, "-", "o"),
+    "node": (RED, "--", "s"),
+    "code": (PURPLE, "-.", "^"),
+    "tuned": (GREEN, ":", "D"),
+}
 COLUMN_NAMES = {
     "mse": "MSE",
     "rare_mse": "MSE, rare region",
@@ -59,8 +65,8 @@ COLUMN_NAMES = {
 }
 
 
-def panels(n_rows, n_columns, width=3.1, height=2.6, **more):
-    """A grid of axes."""
+def panels(n_rows, n_columns, width=2.4, height=2.1, **more):
+    """A grid of axes, so small that the text can still be read where four of them are as wide as a page."""
     size = (width * n_columns + 0.4, height * n_rows + 0.6)
     return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False, layout="constrained", **more)
 
@@ -77,9 +83,9 @@ def curve(ax, table, x, column, method, **more):
 
 def version_curve(ax, places, means, errors, version, **more):
     """One version's means with bars of one standard error."""
-    colour, marker = VERSION_STYLES[version]
-    ax.errorbar(places, means, errors, color=colour, marker=marker, markersize=3, capsize=2,
-                label=VERSION_NAMES[version], **more)  # fmt: skip
+    colour, line, marker = VERSION_STYLES[version]
+    style = {"color": colour, "linestyle": line, "marker": marker, "markersize": 3.5, "capsize": 2, "linewidth": 1.2}
+    ax.errorbar(places, means, errors, label=VERSION_NAMES[version], **{**style, **more})
 
 
 def log_along(ax, numbers, label):
@@ -103,9 +109,10 @@ def level(ax, table, column, method):
         return
     label, colour, line, _ = STYLES[method]
     mean = table[column].mean()
-    error = table[column].std(ddof=1) / np.sqrt(len(table)) if len(table) > 1 else 0.0
     ax.axhline(mean, color=colour, linestyle=line, linewidth=1.3, label=label)
-    ax.axhspan(mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
+    if len(table) > 1:  # a single replicate has no standard error
+        error = table[column].std(ddof=1) / np.sqrt(len(table))
+        ax.axhspan(mean - error, mean + error, color=colour, alpha=0.15, linewidth=0)
 
 
 def dots(ax, places, told, method):
@@ -139,23 +146,41 @@ def against_flops(axes, table, columns=("mse", "rare_mse")):
         few_ticks(ax.xaxis)
 
 
+# leading digits of ticks on a logarithmic axis: the first of these that gives two
+TICKED = (
+    (1,),
+    (1, 3),
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 4, 5, 7),
+    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+    tuple(fifths / 5 for fifths in range(5, 50)),
+)
+
+
 def few_ticks(axis):
     """Powers of ten on a logarithmic axis; where less than two are in view, as many numbers between as have room."""
     low, high = axis.get_view_interval()
     powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))))
-    for digits in ((1,), (1, 3), (1, 2, 5)):
+    for digits in TICKED:
         ticks = {digit * 10.0**power: (digit, power) for power in powers for digit in digits}
         shown = {tick: parts for tick, parts in ticks.items() if low <= tick <= high}
         if len(shown) > 1:
             break
-    factors = {1: "", **{digit: rf"{digit} \times " for digit in (2, 3, 5)}}
-    axis.set_ticks(list(shown), [f"${factors[digit]}10^{{{power}}}$" for digit, power in shown.values()])
+    axis.set_ticks(list(shown), numbered(shown))
     axis.set_minor_locator(NullLocator())
+
+
+def numbered(ticks):
+    """Labels of {tick: (digit, power)}: plain where all numbers are near 1, otherwise with powers of ten."""
+    if all(0.1 <= tick <= 1000 for tick in ticks):
+        return [f"{tick:g}" for tick in ticks]
+    factors = [("" if digit == 1 else rf"{digit:g} \times ") for digit, _ in ticks.values()]
+    return [f"${factor}10^{{{power}}}$" for factor, (_, power) in zip(factors, ticks.values(), strict=True)]
 
 
 def errors_and_costs(tables, methods, folder, name):
     """A picture with a line a table: errors in every version, then errors against operations when tuned."""
-    figure, axes = panels(len(tables), 4)
+    figure, axes = panels(len(tables), 4, width_ratios=[1.2, 1.2, 1, 1])
     for line, (title, table) in zip(axes, tables.items(), strict=True):
         for ax, column in zip(line[:2], ("mse", "rare_mse"), strict=True):
             by_version(ax, table, column, methods)
@@ -169,7 +194,7 @@ def errors_and_costs(tables, methods, folder, name):
 
 def legend(figure, axes):
     """One legend for all axes, below them, as wide as they are; every label once."""
-    found, n_columns = {}, max(2, int(1.3 * np.shape(axes)[-1]))
+    found, n_columns = {}, max(2, int(figure.get_figwidth() / LABEL_WIDTH))
     for ax in np.ravel(axes):
         handles, labels = ax.get_legend_handles_labels()
         found.update(zip(labels, handles, strict=True))
@@ -178,6 +203,9 @@ def legend(figure, axes):
 
 def save(figure, folder, name):
     """Write the picture in few colours, without the date and version that matplotlib would put in it."""
+    for ax in figure.axes:
+        if ax.get_yscale() == "log":
+            few_ticks(ax.yaxis)
     drawn = BytesIO()
     figure.savefig(drawn, dpi=DPI)
     plt.close(figure)

@@ -34,12 +34,15 @@ def cells(scale):
 
 
 def draw(table, folder):
-    figure, axes = panels(1, 5)
-    for ax, column in zip(axes[0], ("mse", "rare_mse", "rare_predicted_mse"), strict=False):
+    figure, axes = panels(2, 3, width=3.0)
+    for ax, column in zip(axes[0], ("mse", "rare_mse", "rare_predicted_mse"), strict=True):
         by_version(ax, table, column, METHODS)
-    against_flops(axes[0, 3:], select(table, version="tuned"))
-    axes[0, 3].set_title("tuned")
-    legend(figure, axes)
+    axes[0, 2].set_title("not defined where\nnothing rare is predicted")
+    against_flops(axes[1, :2], select(table, version="tuned"))
+    for ax in axes[1, :2]:
+        ax.set_title("tuned")
+    axes[1, 2].remove()
+    legend(figure, axes[axes != axes[1, 2]])
     save(figure, folder, "earthquakes")
 
 

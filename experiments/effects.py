@@ -59,10 +59,18 @@ def mean_effect(values):
     return Effect(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else np.inf)
 
 
-def pooled(effects):
-    """The mean of independent effects."""
-    error = np.sqrt(sum(effect.error**2 for effect in effects)) / len(effects)
-    return Effect(float(np.mean([effect.mean for effect in effects])), float(error))
+def over_seeds(values):
+    """The mean over seeds of their means over the strata, from {(stratum, seed): value}.
+
+    A seed's data at one N are part of its data at a larger N, so only seeds are independent. Seeds that lack a stratum
+    that others have are left out, unless all do.
+    """
+    strata = {stratum for stratum, _ in values}
+    seeds = {}
+    for (_, seed), value in sorted(values.items()):
+        seeds.setdefault(seed, []).append(value)
+    whole = [found for found in seeds.values() if len(found) == len(strata)] or list(seeds.values())
+    return mean_effect(np.array([np.mean(found) for found in whole])) if whole else Effect(np.nan, np.nan)
 
 
 def log_ratio(table, first, second, column="mse", strata=()):
@@ -71,18 +79,15 @@ def log_ratio(table, first, second, column="mse", strata=()):
     ``first`` and ``second`` are dicts of columns' values; replicates are paired by seed within every stratum.
     """
     one, other = (replicates(table, which, column, strata) for which in (first, second))
-    differences = {}
-    for key in sorted(one.keys() & other.keys()):
-        differences.setdefault(key[:-1], []).append(np.log(one[key]) - np.log(other[key]))
-    defined = [np.array(values)[np.isfinite(values)] for values in differences.values()]
-    effects = [mean_effect(values) for values in defined if len(values)]
-    return pooled(effects) if effects else Effect(np.nan, np.nan)
+    differences = {key: np.log(one[key]) - np.log(other[key]) for key in one.keys() & other.keys()}
+    return over_seeds({key: value for key, value in differences.items() if np.isfinite(value)})
 
 
 def replicates(table, which, column, strata):
     """The values of a column by stratum and seed."""
     part = select(table, **which)
-    keys = zip(*(part[name].tolist() for name in (*strata, "seed")), strict=True)
+    groups = zip(*(part[name].tolist() for name in strata), strict=True) if strata else [()] * len(part)
+    keys = zip(groups, part["seed"].tolist(), strict=True)
     return dict(zip(keys, part[column].tolist(), strict=True))
 
 
@@ -103,7 +108,7 @@ def slopes(table, x, column="mse"):
 
 
 def summary(table, by, column="mse"):
-    """Mean and standard error of a column in every group, as a data frame with columns mean and error."""
+    """Mean and standard error of a column in every group, as a data frame; of a single replicate the error is NaN."""
     grouped = table.groupby(by, sort=True)[column]
     error = grouped.std(ddof=1) / np.sqrt(grouped.count())
-    return grouped.mean().to_frame("mean").assign(error=error.fillna(0.0)).reset_index()
+    return grouped.mean().to_frame("mean").assign(error=error).reset_index()

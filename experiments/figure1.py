@@ -10,7 +10,7 @@ seed how much of the first peak's height the average has, and how many nodes rea
 import time
 
 import numpy as np
-from drawing import BLUE, GRAY, GREEN, RED, VERSION_NAMES, errors_and_costs, panels, save
+from drawing import BLUE, GRAY, GREEN, RED, VERSION_NAMES, errors_and_costs, legend, panels, save
 from effects import select
 from fits import BANDWIDTHS, CENTERED, CODE_BANDWIDTH, described, fitted, make_data, versions_of, warm
 from study import Study, main
@@ -25,7 +25,7 @@ TITLES = {
     "oversampled": "Algorithm 2",
     "adaptive": "adaptive centres",
 }  # whose curves are drawn
-DRAWN = ("node", "tuned")  # versions whose curves are kept
+DRAWN = ("rule", "node", "tuned")  # versions whose curves are kept
 SCALES = {
     "tiny": {"N": 90, "k": 3, "seeds": 2},
     "reduced": {"N": 2000, "k": 100, "seeds": 10},
@@ -106,18 +106,18 @@ def draw(table, folder):
 
 
 def draw_curves(table, folder):
-    figure, axes = panels(len(DRAWN), 4, width=3.3, height=3.0, sharey=True, width_ratios=[1, 2, 2, 2])
+    figure, axes = panels(len(DRAWN), 4, height=2.3, sharey=True, width_ratios=[1, 2, 2, 2])
     data = select(table, method="data")
     for line, version in zip(axes, DRAWN, strict=True):
         draw_counts(line[0], select(data, kind="count"))
         for ax, method in zip(line[1:], TITLES, strict=True):
-            # adaptive centres choose their settings themselves: one fit for both lines
+            # adaptive centres choose their settings themselves: one fit for all lines
             part = select(table, method=method, version="tuned" if method == "adaptive" else version)
             draw_fit(ax, data, part)
             ax.set_title(f"{TITLES[method]}\n{VERSION_NAMES['tuned' if method == 'adaptive' else version]}")
     rows = select(data, kind="row")["y"]
     axes[0, 0].set_ylim(rows.min() - 0.4, rows.max() + 0.4)  # single nodes may go far beyond
-    axes[0, 1].legend(loc="upper right", frameon=False)
+    legend(figure, axes[:, 1:])
     save(figure, folder, "figure1")
 
 
@@ -133,8 +133,8 @@ def draw_fit(ax, data, part):
     for i, (_, curve) in enumerate(select(part, kind="node").groupby("node")):
         ax.plot(curve["x"], curve["y"], color=BLUE, alpha=0.35, linewidth=0.6, label=None if i else "nodes")
     ax.plot(truth["x"], truth["y"], color=GRAY, linewidth=2.5, label="truth")
-    colour = GREEN if set(part["method"]) == {"adaptive"} else RED
-    ax.plot(average["x"], average["y"], color=colour, linewidth=1.6, label="estimate")
+    colour, label = (GREEN, "one fit") if set(part["method"]) == {"adaptive"} else (RED, "average of the nodes")
+    ax.plot(average["x"], average["y"], color=colour, linewidth=1.6, label=label)
     ax.set_xlabel("x")
 
 

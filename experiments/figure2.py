@@ -53,7 +53,7 @@ def dealt(cell):
 
 
 def draw(table, folder):
-    figure, axes = panels(1, 2, width=3.6, height=3.0)
+    figure, axes = panels(1, 2, width=3.0, height=2.5)
     copies = select(table, kind="copy")
     draw_copies(axes[0, 0], copies)
     draw_nodes(axes[0, 1], copies)

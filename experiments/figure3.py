@@ -50,7 +50,7 @@ def shape(cell):
 
 
 def draw(table, folder):
-    figure, axes = panels(1, len(SCENARIOS), width=3.6)
+    figure, axes = panels(1, len(SCENARIOS), width=2.8)
     for ax, (function, name) in zip(axes[0], SCENARIOS.items(), strict=True):
         draw_slices(ax, select(table, function=function, kind="slice"), name)
     legend(figure, axes)

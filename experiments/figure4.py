@@ -49,7 +49,8 @@ def is_run(scale, method, seed):
 def draw(table, folder):
     for version in VERSION_NAMES:
         draw_version(select(table, version=version), version, folder)
-    draw_flops(table, folder)
+    for version in ("node", "tuned"):
+        draw_flops(table, version, folder)
 
 
 ROWS = [(function, column) for column in ("mse", "rare_mse") for function in FUNCTIONS]
@@ -70,9 +71,9 @@ def draw_version(table, version, folder):
     save(figure, folder, f"figure4_{version}")
 
 
-def draw_flops(table, folder):
-    """Error against operations at the largest N, everything tuned."""
-    table = select(table, N=table["N"].max(), version="tuned")
+def draw_flops(table, version, folder):
+    """Error against operations at the largest N."""
+    table = select(table, N=table["N"].max(), version=version)
     columns = sorted(table["d"].unique())
     figure, axes = panels(len(ROWS), len(columns))
     for column, d in enumerate(columns):
@@ -81,9 +82,9 @@ def draw_flops(table, folder):
             against_flops(pair, select(table, function=function, d=d))
             for ax in pair:
                 ax.set_title(f"{function}, d = {d}")
-    figure.suptitle(f"Squared error against operations, N = {table['N'].iloc[0]:,}, tuned")
+    figure.suptitle(f"Squared error against operations, N = {table['N'].iloc[0]:,}: {VERSION_NAMES[version]}")
     legend(figure, axes)
-    save(figure, folder, "figure4_flops")
+    save(figure, folder, f"figure4_flops_{version}")
 
 
 STUDY = Study("figure4", cells, measure, draw, cache="peaks", warm=warm)

@@ -48,8 +48,9 @@ def cells(scale):
 
 
 def methods_at(largest, function):
-    """What is compared; at the largest N more slices and our additions too, where the response is skewed."""
-    return tuple(dict.fromkeys((*COMPARED, *((*NUMBERS, *ADDED) if largest and function != "unskewed" else ()))))
+    """What is compared; at the largest N our additions too, and where the response is skewed, more slices."""
+    more = ((*NUMBERS, *ADDED) if function != "unskewed" else ADDED) if largest else ()
+    return tuple(dict.fromkeys((*COMPARED, *more)))
 
 
 def draw(table, folder):
@@ -99,12 +100,16 @@ def draw_numbers(table, folder):
 
 def draw_flops(table, folder):
     table = select(table, N=table["N"].max(), version="tuned")
-    columns = [(function, d) for function in PEAKS for d in sorted(table["d"].unique())]
-    figure, axes = panels(2, len(columns))
-    for line, (function, d) in zip(axes.T, columns, strict=True):
-        part = select(table, function=function, d=d)
-        against_flops(line, part[part["method"].isin(STYLES)])
-        line[0].set_title(f"{function}, d = {d}")
+    columns = sorted(table["d"].unique())
+    figure, axes = panels(len(PEAKS), 2 * len(columns))
+    for line, function in zip(axes, PEAKS, strict=True):
+        for place, d in enumerate(columns):
+            pair = line[2 * place : 2 * place + 2]
+            part = select(table, function=function, d=d)
+            against_flops(pair, part[part["method"].isin(STYLES)])
+            for ax in pair:
+                ax.set_title(f"{function}, d = {d}")
+    figure.suptitle(f"Squared error against operations, N = {table['N'].iloc[0]:,}, tuned")
     legend(figure, axes)
     save(figure, folder, "figure5_flops")
 

@@ -73,7 +73,8 @@ def draw_costs(table, folder):
         ax.set_title(VERSION_NAMES["node"])
     tuned = select(table, version="tuned")
     against_flops(axes[0, 2:], tuned[tuned["k"].isin((1, table["k"].max())) & tuned["method"].isin(STYLES)])
-    axes[0, 2].set_title(f"tuned, k = {table['k'].max()}")
+    for ax in axes[0, 2:]:
+        ax.set_title(f"tuned, k = {table['k'].max()}")
     legend(figure, axes)
     save(figure, folder, "figure6_costs")
 

@@ -4,25 +4,14 @@ import os
 from pathlib import Path
 from string import Template
 
-import numpy as np
-from effects import MARGIN, log_ratio, select, slope
-from fits import VERSIONS
-from tables import load
+from against_mean import worse_than_the_mean
+from bandwidths import by_bandwidth
+from comparisons import additions, losses, markdown, real_table, slopes_table
+from effects import MARGIN
+from scipy.stats import t
+from tables import load, with_seconds
 
 HERE = Path(__file__).parent
-ADDED = ("focus", "pilot", "adaptive", "adaptive gaussian")
-TITLES = {
-    "classical": "classical",
-    "oversampled": "Algorithm 2",
-    "equal cost": "classical at equal cost",
-    "breaks": "breaks, downsampled",
-    "focus": "focus 1/2",
-    "pilot": "pilot slices, focus 1/2",
-    "adaptive": "adaptive centres",
-    "adaptive gaussian": "adaptive centres, gaussian",
-    "adaptive knots": "one spline, adaptive knots",
-    "full": "full",
-}
 STUDIES = {
     "figure1": "Figure 1: some nodes and their average on two peaks in one feature.",
     "figure2": "Figure 2: Algorithm 2 on a toy with three slices and three nodes.",
@@ -35,22 +24,42 @@ STUDIES = {
     "supplement_splines": "Supplement: smoothing splines.",
     "bounds": "Theorem 4.1, the variance, N~ and the cost.",
     "choices": "What the paper leaves open, varied: Algorithm 2 over the classical method.",
+    "choices_melbourne": "The bandwidth of the housing data, varied.",
 }
 SCALES = {
     "tiny": "a trial of the machinery on a few hundred rows: no figure on it means anything",
-    "reduced": "the reduced version, `make reproduce`: few replicates, and no more than 6,784 rows",
+    "reduced": "the reduced version, `make reproduce`: few replicates, no fit to more than 6,784 rows",
     "full": "the full version, `make reproduce-full`: 100 replicates",
+}
+FEATURES = {"figure6": 3, "earthquakes": 3, "choices_melbourne": 3, "bounds": 2}  # of tables without a column d
+SHOWN = {
+    "rule": "penalty by the number of all rows",
+    "node": "penalty by the node size",
+    "code": "the authors' code",
+    "tuned": "tuned",
+    "errors": "errors in every version, and against operations",
+    "flops": "error against operations, tuned",
+    "flops_node": "error against operations, penalty by the node size",
+    "flops_tuned": "error against operations, tuned",
+    "slices": "along the number of slices",
+    "costs": "time, operations, and errors against them",
+    "risk": "the risk and the terms of its bound",
+    "mse": "squared error",
+    "rare_mse": "squared error in the rare region",
 }
 
 
 def fill(scale, places, claims, n_waiting):
     """The whole page."""
-    tables = {name: load(name, places.results) for name in STUDIES}
+    found = {name: load(name, places.results) for name in STUDIES}
+    tables = {n: None if table is None else with_seconds(table, n, places.results) for n, table in found.items()}
     waiting = f"\n\nClaims that wait for the tables to test them on: {n_waiting}." if n_waiting else ""
     parts = {
         "scale": SCALES[scale],
         "sizes": sizes_table(tables),
         "claims": (claims + waiting).strip(),
+        "bandwidths": by_bandwidth(tables["choices"]),
+        "worse": worse_than_the_mean(tables),
         "losses": losses(tables["figure4"]),
         "additions": additions(tables["figure4"]),
         "slopes": slopes_table(tables["figure4"]),
@@ -60,141 +69,30 @@ def fill(scale, places, claims, n_waiting):
     return Template((HERE / "reproduction.template.md").read_text()).substitute(parts)
 
 
-def markdown(header, rows):
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def sizes_table(tables):
-    """How many replicates and rows every study has."""
-    rows = []
-    for name, table in tables.items():
-        if table is not None:
-            numbers = sorted({int(n) for n in table["N"]})
-            rows.append([name, f"{table['seed'].nunique()}", ", ".join(f"{n:,}" for n in numbers)])
-    return markdown(["study", "replicates", "N"], rows) if rows else "Nothing has been run."
+    """How many replicates every study has, what two standard errors mean with them, and what was varied."""
+    rows = [[name, *sizes_of(name, table)] for name, table in tables.items() if table is not None]
+    header = ["study", "replicates", "two standard errors cover", "N", "d", "k", "tau"]
+    return markdown(header, rows) if rows else "Nothing has been run."
 
 
-def compared(table, method, base, column="mse"):
-    """The method's error over the base's, in bold where it is better by two standard errors, marked where worse."""
-    effect = log_ratio(table, {"method": method}, {"method": base}, column)
-    if not np.isfinite(effect.mean):
-        return "-"
-    ratio, reach = f"{np.exp(effect.mean):.2f}", MARGIN * effect.error
-    if effect.mean + reach < 0:
-        return f"**{ratio}**"
-    return f"{ratio} (loses)" if effect.mean - reach > 0 else ratio
+def sizes_of(name, table):
+    """A study's line: nodes only where there are several, tau only where it is varied."""
+    n = table["seed"].nunique()
+    nodes = [k for k in distinct(table, "k") if k > 1]
+    taus = sorted(m.removeprefix("tau=") for m in set(table["method"]) if m.startswith("tau="))
+    features = distinct(table, "d") if "d" in table else [FEATURES[name]]
+    told = [", ".join(f"{value:,}" for value in values) for values in (distinct(table, "N"), features, nodes)]
+    return [str(n), covered(n), *told, ", ".join([*taus, "1"]) if taus else "1"]
 
 
-def both(table, method, base):
-    """Overall and rare-region error over the base's."""
-    return f"{compared(table, method, base)} / {compared(table, method, base, 'rare_mse')}"
+def distinct(table, column):
+    return sorted({int(value) for value in table[column]})
 
 
-def operations(table, method, base):
-    """The method's operations over the base's."""
-    effect = log_ratio(table, {"method": method}, {"method": base}, "flops")
-    if not np.isfinite(effect.mean):
-        return "-"
-    times = np.exp(effect.mean)
-    return f"{times:,.0f}" if times >= 10 else f"{times:.2g}"
-
-
-def largest(table):
-    return select(table, N=table["N"].max(), version="tuned")
-
-
-def settings(table):
-    """Every function and number of features."""
-    for (function, d), part in table.groupby(["function", "d"], sort=True):
-        yield f"{function}, d = {d}", part
-
-
-BASES = {
-    "classical": "on as many nodes",
-    "equal cost": "on fewer, larger nodes of the same cost",
-}
-
-
-def losses(table):
-    """Algorithm 2 against the classical method: on as many nodes, and at equal cost."""
-    if table is None:
-        return "Figure 4 has not been run."
-    top = select(table, N=table["N"].max())
-    told = [lost(select(top, version=version), version, base) for version in VERSIONS for base in BASES]
-    rows = [
-        [name, *(both(part, "oversampled", base) for base in BASES), operations(part, "oversampled", "classical")]
-        for name, part in settings(largest(table))
-    ]
-    header = ["tuned, largest N", *(f"over classical {how}" for how in BASES.values()), "operations over classical"]
-    return "\n".join(told) + "\n\n" + markdown(header, rows)
-
-
-def lost(table, version, base):
-    """In which settings the overall error is larger by two standard errors."""
-    every = list(settings(table))
-    names = [name for name, part in every if "loses" in compared(part, "oversampled", base)]
-    where = f": {'; '.join(names)}" if names else ""
-    return f"- **{version}**, to the classical method {BASES[base]}: in {len(names)} of {len(every)} settings{where}."
-
-
-def additions(table):
-    """What we add, over Algorithm 2, all tuned."""
-    if table is None:
-        return "Figure 4 has not been run."
-    rows = [
-        [name, *(f"{both(part, method, 'oversampled')}, {operations(part, method, 'oversampled')}" for method in ADDED)]
-        for name, part in settings(largest(table))
-    ]
-    return markdown(["tuned, largest N", *(TITLES[method] for method in ADDED)], rows)
-
-
-def slopes_table(table):
-    """Log-log slopes along N."""
-    if table is None:
-        return "Figure 4 has not been run."
-    methods = ["classical", *sorted(m for m in set(table["method"]) if m.startswith("tau=")), "oversampled", "full"]
-    rows = [
-        [name, version, *(told_slope(select(part, version=version, method=method)) for method in methods)]
-        for name, part in settings(table)
-        for version in VERSIONS
-    ]
-    return markdown(["", "penalty", *methods], rows)
-
-
-def told_slope(table):
-    if table["N"].nunique() < 2:
-        return "-"
-    effect = slope(table, "N")
-    return f"{effect.mean:.2f} ± {effect.error:.2f}" if np.isfinite(effect.error) else f"{effect.mean:.2f}"
-
-
-REAL = {
-    "figure6": ("oversampled", "breaks", "equal cost", *ADDED, "full"),
-    "earthquakes": ("oversampled", "breaks", "equal cost", *ADDED),
-    "supplement_splines": ("oversampled", "focus", "pilot", "adaptive knots", "full"),
-}
-
-
-def real_table(tables):
-    """Everything over the classical method, tuned, on real data and with splines."""
-    rows = [
-        [f"{study}, {name}", TITLES[method], both(part, method, "classical"), operations(part, method, "classical")]
-        for study, methods in REAL.items()
-        if tables[study] is not None
-        for name, part in real_settings(select(tables[study], version="tuned"))
-        for method in methods
-    ]
-    header = ["", "tuned", "error over classical, overall / rare", "operations over classical"]
-    return markdown(header, rows) if rows else "Neither the real data nor the splines have been run."
-
-
-def real_settings(table):
-    """Rows at the number of nodes that all were run on, and without nodes; by function where there are several."""
-    k = select(table, method="focus")["k"].iloc[0]
-    table = table[table["k"].isin((1, k))]
-    parts = [("", table)] if "function" not in table else [(f"{f}, ", part) for f, part in table.groupby("function")]
-    return [(f"{name}k = {k}", part) for name, part in parts]
+def covered(n):
+    """How probable it is that the mean of n normal replicates is within two of their standard errors of the truth."""
+    return f"{1 - 2 * float(t.sf(MARGIN, n - 1)):.0%}" if n > 1 else "-"
 
 
 def pictures(folder):
@@ -204,8 +102,14 @@ def pictures(folder):
     for study, title in STUDIES.items():
         found = sorted(path for path in folder.glob(f"{study}*.png") if owner(path.stem) == study)
         lines += [f"### {study}", "", title, ""]
-        lines += [f"![{path.stem}]({os.path.relpath(path, root)})\n" for path in found]
+        lines += [f"![{words(path.stem, study)}]({os.path.relpath(path, root)})\n" for path in found]
     return "\n".join(lines).rstrip()
+
+
+def words(picture, study):
+    """What a picture shows, for those who do not see it."""
+    shown = SHOWN.get(picture.removeprefix(study).removeprefix("_"))
+    return f"{STUDIES[study].rstrip('.')} ({shown})" if shown else STUDIES[study].rstrip(".")
 
 
 def owner(picture):

@@ -10,6 +10,7 @@ import time
 
 import bounds
 import choices
+import choices_melbourne
 import earthquakes
 import figure1
 import figure2
@@ -24,8 +25,8 @@ from study import draw, expected_seconds, options, run, stoppable
 from verdicts import write_page
 
 SCRIPTS = (
-    figure1, figure2, figure3, bounds, figure4, figure5, supplement_nodes, choices, figure6, earthquakes,
-    supplement_splines,
+    figure1, figure2, figure3, bounds, figure4, figure5, supplement_nodes, choices, figure6, choices_melbourne,
+    earthquakes, supplement_splines,
 )  # fmt: skip
 
 

@@ -112,10 +112,14 @@ def keep(path, record):
 
 
 def sources(measure):
-    """A mark of the code that measures: the library's, and the experiments' that fit."""
+    """A mark of the code that measures: the library's, the experiments' that fit, and what a module says it needs.
+
+    A module names files that its measure depends on, besides fits.py, in NEEDS.
+    """
     import skewridge
 
-    own = [HERE / "fits.py", Path(sys.modules[measure.__module__].__file__)]
+    module = sys.modules[measure.__module__]
+    own = [HERE / "fits.py", Path(module.__file__), *getattr(module, "NEEDS", ())]
     files = sorted({*Path(skewridge.__file__).parent.rglob("*.py"), *own})
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 

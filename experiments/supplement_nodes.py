@@ -61,7 +61,9 @@ def draw_flops(table, columns, folder):
     figure, axes = panels(2, len(columns))
     for line, (function, d) in zip(axes.T, columns, strict=True):
         against_flops(line, select(table, function=function, d=d, k=usual))
-        line[0].set_title(f"{function}, d = {d}, k = {usual}, tuned")
+        for ax in line:
+            ax.set_title(f"{function}, d = {d}")
+    figure.suptitle(f"Squared error against operations, k = {usual}, tuned")
     legend(figure, axes)
     save(figure, folder, "supplement_nodes_flops")
 

@@ -115,11 +115,11 @@ def swept(table):
 
 
 def draw_version(table, version, folder):
-    columns = [(function, column) for function in FUNCTIONS for column in ("mse", "rare_mse", "seconds")]
-    figure, axes = panels(3, len(columns))
+    rows = [(function, column) for function in FUNCTIONS for column in ("mse", "rare_mse", "seconds")]
+    figure, axes = panels(len(rows), 3, height=1.75)
     names = {"tau": "τ", "n_slices": "slices l", "k": "nodes k"}
-    for line, (x, part) in zip(axes, swept(table), strict=True):
-        for ax, (function, column) in zip(line, columns, strict=True):
+    for line, (x, part) in zip(axes.T, swept(table), strict=True):
+        for ax, (function, column) in zip(line, rows, strict=True):
             draw_sweep(ax, select(part, function=function), x, column)
             values = part.groupby("method")[x].mean().round() if x == "n_slices" else part[x]
             log_along(ax, sorted(values.unique()), names[x])
@@ -142,13 +142,15 @@ def draw_sweep(ax, part, x, column):
 
 
 def draw_flops(table, folder):
-    figure, axes = panels(2, len(FUNCTIONS) * len(PENALTIES))
-    columns = [(function, version) for function in FUNCTIONS for version in PENALTIES]
-    for line, (function, version) in zip(axes.T, columns, strict=True):
-        part = select(table, function=function, version=version)
-        shown = pandas.concat((at_usual_nodes(part), select(part, k=1)))
-        against_flops(line, shown[shown["method"].isin(STYLES)])
-        line[0].set_title(f"{function}\n{NAMES[version]}")
+    figure, axes = panels(len(PENALTIES), 2 * len(FUNCTIONS))
+    for line, version in zip(axes, PENALTIES, strict=True):
+        for place, function in enumerate(FUNCTIONS):
+            pair = line[2 * place : 2 * place + 2]
+            part = select(table, function=function, version=version)
+            shown = pandas.concat((at_usual_nodes(part), select(part, k=1)))
+            against_flops(pair, shown[shown["method"].isin(STYLES)])
+            for ax in pair:
+                ax.set_title(f"{function}\n{NAMES[version]}")
     legend(figure, axes)
     save(figure, folder, "supplement_splines_flops")
 

@@ -7,9 +7,10 @@ It
 
 - holds, if it is true when tuned and under at least one published way;
 - holds only under the published rule, if it is true under at least one published way and not when tuned;
-- does not hold otherwise.
+- does not hold otherwise; that is undecided where no setting contradicts it under one of the published ways.
 
-Claims that do not depend on such settings hold if they are true.
+Claims that do not depend on such settings hold if they are true. Claims about time are tested on the CPU seconds that
+are kept beside the tables, and are not measured where there are none.
 """
 
 from collections import Counter
@@ -21,30 +22,42 @@ from fits import PENALTIES, VERSIONS
 from page import fill
 from paper import CLAIMS
 from study import options
-from tables import load
+from tables import load, with_seconds
 
 HOLDS, PUBLISHED_ONLY, FAILS = "holds", "holds only under the published rule", "does not hold"
+UNMEASURED = "not measured"
+WAYS = {"rule": "1/N", "node": "n^(-2/3)", "code": "the authors' code"}
+SPLINE_WAYS = {"rule": "N^(-4/5)", "node": "n^(-4/5)"}
 PAGE = Path(__file__).parents[1] / "docs" / "reproduction.md"
 MOST_NAMED = 3  # settings that fail are named up to so many
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim and its tests by version, on overall error and, where there is one, on that of the rare region."""
+    """A claim and its tests by version, on overall error and, where there is one, on that of the rare region.
+
+    ``operations`` are the tests that are shown beside those of CPU seconds.
+    """
 
     claim: object
     tests: dict
     rare: dict
+    operations: list
 
     @property
     def verdict(self):
-        """One of the three."""
-        return verdict(self.tests)
+        """One of the three, or that it was not measured."""
+        return UNMEASURED if self.operations and not any(self.tests.values()) else verdict(self.tests)
+
+    @property
+    def is_open(self):
+        """Whether the claim does not hold, but some published way is nowhere contradicted."""
+        return self.verdict == FAILS and bool(uncontradicted(self.tests))
 
 
 def verdict(tests):
     """The verdict from {version: tests}."""
-    true = {version for version, made in tests.items() if made and all(test.holds for test in made)}
+    true = {version for version, made in tests.items() if holds(made)}
     if "exact" in tests:
         return HOLDS if "exact" in true else FAILS
     published = bool(true & set(PENALTIES))
@@ -53,11 +66,23 @@ def verdict(tests):
     return FAILS
 
 
+def uncontradicted(tests):
+    """The versions, tuned apart, under which no setting contradicts: more replicates might make the claim true."""
+    published = {version: made for version, made in tests.items() if made and version != "tuned"}
+    return [version for version, made in published.items() if not any(test.contradicted for test in made)]
+
+
 def judge(claim, table):
-    """Make a claim's tests on its table."""
+    """Make a claim's tests on its table, which has the seconds as a column."""
     rare = by_version(claim, table, "rare_mse") if claim.errors else {}
-    defined = {version: [t for t in made if np.isfinite(t.effect.mean)] for version, made in rare.items()}
-    return Judged(claim, by_version(claim, table, "mse"), defined)
+    tests = by_version(claim, table, "mse")
+    operations = claim.operations(table) if claim.operations else []
+    return Judged(claim, defined(tests) if claim.operations else tests, defined(rare), operations)
+
+
+def defined(tests):
+    """The tests of something that was measured."""
+    return {version: [test for test in made if np.isfinite(test.effect.mean)] for version, made in tests.items()}
 
 
 def by_version(claim, table, column):
@@ -69,10 +94,11 @@ def by_version(claim, table, column):
 
 def number(judged):
     """What was found, version by version: the mean over the settings, and in how many the inequality holds."""
-    overall = told(judged.tests, judged.claim.shown)
-    return (
-        f"{overall}<br>rare region: {told(judged.rare, judged.claim.shown)}" if any(judged.rare.values()) else overall
-    )
+    overall = told(judged.tests, judged.claim.shown) or UNMEASURED
+    if judged.operations:
+        return f"CPU: {overall}<br>operations: {one_number(judged.operations, judged.claim.shown)}"
+    rare = told(judged.rare, judged.claim.shown)
+    return f"{overall}<br>rare region: {rare}" if rare else overall
 
 
 def told(tests, shown):
@@ -90,14 +116,32 @@ def one_number(tests, shown):
 
 
 def reason(judged):
-    """The inequality, where it fails when tuned and under the best of the published penalties, and why."""
+    """Under what it holds, the inequality, where it fails when tuned and as published at best, and why."""
+    if judged.verdict == UNMEASURED:
+        return f"{judged.claim.inequality}; {UNMEASURED}."
     told = [judged.claim.inequality]
     if "exact" in judged.tests:
         told.append(where(judged.tests["exact"]))
     else:
         told += [f"{version}: {where(judged.tests[version])}" for version in ("tuned", best_published(judged.tests))]
     note = "" if judged.verdict == HOLDS else judged.claim.note
-    return f"{'; '.join(told)}. {note}".strip()
+    return f"{condition(judged)}{'; '.join(told)}. {note}".strip()
+
+
+def condition(judged):
+    """Under which published ways a claim that holds only there does; under which one that does not is undecided."""
+    ways = SPLINE_WAYS if judged.claim.study == "supplement_splines" else WAYS
+    if judged.verdict == PUBLISHED_ONLY:
+        true = [ways[version] for version, made in judged.tests.items() if version in ways and holds(made)]
+        return f"Under {', '.join(true)} only: "
+    if judged.is_open:
+        return f"Undecided under {', '.join(ways[version] for version in uncontradicted(judged.tests))}: "
+    return ""
+
+
+def holds(tests):
+    """Whether there are tests, and all hold."""
+    return bool(tests) and all(test.holds for test in tests)
 
 
 def best_published(tests):
@@ -126,22 +170,30 @@ def in_short(fate, settings, total):
 
 def judged_claims(results):
     """Every claim whose table is there, and has what it takes to test it."""
-    tables = {claim.study: load(claim.study, results) for claim in CLAIMS}
-    judged = (judge(claim, tables[claim.study]) for claim in CLAIMS if tables[claim.study] is not None)
-    return [one for one in judged if any(one.tests.values())]
+    tables = {name: load(name, results) for name in {claim.study for claim in CLAIMS}}
+    timed = {name: with_seconds(table, name, results) for name, table in tables.items() if table is not None}
+    judged = (judge(claim, timed[claim.study]) for claim in CLAIMS if claim.study in timed)
+    return [one for one in judged if any(one.tests.values()) or one.operations]
 
 
 def claims_table(judged):
     """How many claims fared how, and every one of them."""
-    found = Counter(one.verdict for one in judged)
-    counts = "; ".join(f"{verdict}: {found[verdict]}" for verdict in (HOLDS, PUBLISHED_ONLY, FAILS))
-    lines = [f"Of {len(judged)} claims: {counts}.", ""]
+    lines = [f"Of {len(judged)} claims: {counts(judged)}.", ""]
     lines += ["| | claim | figure | number | verdict | reason |", "|---|---|---|---|---|---|"]
     for place, one in enumerate(judged, 1):
         picture = f"[{one.claim.picture}](#{one.claim.study})"
         cells = (str(place), one.claim.text, picture, number(one), f"**{one.verdict}**", reason(one))
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def counts(judged):
+    """How many claims fared how; those that do not hold as contradicted and undecided."""
+    found = Counter(one.verdict for one in judged)
+    n_open = sum(one.is_open for one in judged)
+    told = [f"{verdict}: {found[verdict]}" for verdict in (HOLDS, PUBLISHED_ONLY, FAILS)]
+    told[-1] += f" ({found[FAILS] - n_open} contradicted, {n_open} undecided)"
+    return "; ".join(told + ([f"{UNMEASURED}: {found[UNMEASURED]}"] if found[UNMEASURED] else []))
 
 
 def write_page(scale, places, path=PAGE):

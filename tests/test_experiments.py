@@ -20,6 +20,10 @@ ROOT = Path(__file__).parents[1]
 SLOW = ROOT / "tests" / "slow_study.py"
 sys.path.insert(0, str(ROOT / "experiments"))
 
+import against_mean
+import bandwidths
+import bounds
+import comparisons
 import drawing
 import effects
 import figure2
@@ -305,7 +309,7 @@ def invented(cell):
     mse = gain * cell["N"] ** -0.5 * np.exp(0.02 * rng.standard_normal())
     costs = {"classical": 1e6, "oversampled": 8e6}.get(cell["method"], 4e6)
     return {"kind": "fit", "mse": mse, "rare_mse": 3 * mse, "rare_predicted_mse": 2 * mse, "test_variance": 1.0,
-            "n_slices": 10, "n_distinct": 100, "flops": costs * cell["N"], "seconds": 0.01}  # fmt: skip
+            "n_slices": 10, "n_distinct": 100, "flops": costs * cell["N"], "seconds": 1e-8 * costs}  # fmt: skip
 
 
 def hash_of(cell):
@@ -376,6 +380,95 @@ def test_two_real_runs_give_identical_tables(tables, tmp_path):
         assert table_bytes(tmp_path, name) == table_bytes(tables, name)
 
 
+def test_a_single_replicate_has_no_error_bar():
+    told = effects.summary(pandas.DataFrame({"N": [1, 1, 2], "mse": [1.0, 3.0, 5.0]}), "N")
+    assert told["mean"].tolist() == [2.0, 5.0]
+    assert told["error"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (1e-5, 1e-1, [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]),
+        (2e-5, 4e-4, [3e-5, 1e-4, 3e-4]),
+        (7.9e-4, 1.1e-3, [8e-4, 9e-4, 1e-3]),
+    ],
+)
+def test_logarithmic_axes_have_few_ticks(low, high, ticks):
+    figure, axes = drawing.panels(1, 1)
+    axes[0, 0].set(yscale="log", ylim=(low * 0.999, high * 1.001))
+    drawing.few_ticks(axes[0, 0].yaxis)
+    assert axes[0, 0].get_yticks().tolist() == pytest.approx(ticks)
+    drawing.plt.close(figure)
+
+
+def test_sources_are_those_of_what_a_study_depends_on(monkeypatch):
+    assert {path.name for path in (*bounds.NEEDS, *realdata.NEEDS)} == {"variance.py", "data.py"}
+    before = study.sources(bounds.measure)
+    assert study.sources(bounds.measure) == before
+    monkeypatch.setattr(bounds, "NEEDS", ())
+    assert study.sources(bounds.measure) != before
+
+
+def bandwidth_table(errors):
+    """Algorithm 2's errors by width, where the classical method's are 1, in units of the truth's variance."""
+    one = {function: against_mean.truth_variance(function, 2) for function in bandwidths.SKEWED}
+    return pandas.DataFrame([
+        {"function": function, "d": 2, "N": 50, "method": method, "version": version, "width": width, "seed": seed,
+         "mse": one[function] * (error if method == "oversampled" else 1.0) * (1 + seed / 1e3)}
+        for function in bandwidths.SKEWED for version in fits.PENALTIES for width, error in errors.items()
+        for method in ("classical", "oversampled") for seed in range(3)
+    ])  # fmt: skip
+
+
+def test_the_page_says_what_other_bandwidths_would_do():
+    told = bandwidths.by_bandwidth(bandwidth_table({0.5: 0.9, 1.0: 3.0}))
+    assert "| node | ours x 0.5 | **0.90** / **0.90** | 2 of 2 | 0 |" in told
+    assert "| code | 0.1 x 1 | 3.00 (loses) / 3.00 (loses) | 0 of 2 | 2 |" in told
+    assert "with rule at ours x 0.5; node at ours x 0.5; code at 0.1 x 0.5 (ours not among them)" in told
+    assert "(ours among them)" in bandwidths.by_bandwidth(bandwidth_table({1.0: 0.9}))
+    assert "would not hold with any" in bandwidths.by_bandwidth(bandwidth_table({1.0: 3.0}))
+    assert "has not been run" in bandwidths.by_bandwidth(None)
+
+
+def test_fits_that_are_worse_than_the_mean_are_named():
+    table = bandwidth_table({1.0: 3.0}).assign(k=3)
+    found = dict.fromkeys(against_mean.STUDIES)
+    assert against_mean.worse_than_the_mean(found) == "No fit is."
+    told = against_mean.worse_than_the_mean({**found, "figure4": table})
+    assert "| figure4 | Algorithm 2: 2 of 2 (x 3) |" in told
+    good = table.assign(mse=table["mse"] / 10)
+    assert against_mean.worse_than_the_mean({**found, "figure4": good}) == "No fit is."
+    real = good.drop(columns=["function", "d"]).assign(test_variance=good["mse"] / 2)
+    assert "classical: 1 of 1 (x 2)" in against_mean.worse_than_the_mean({**found, "figure6": real})
+
+
+def test_sizes_say_what_was_run_and_what_two_errors_mean():
+    table = pandas.DataFrame({"seed": [0, 1, 2, 2], "N": [10, 2000, 10, 10], "d": 2, "k": [1, 100, 100, 20],
+                              "method": ["full", "classical", "tau=1/2", "oversampled"]})  # fmt: skip
+    assert page.sizes_of("figure4", table) == ["3", "82%", "10, 2,000", "2", "20, 100", "1/2, 1"]
+    assert page.sizes_of("figure6", table.drop(columns="d"))[3] == "3"
+    assert [page.covered(n) for n in (1, 4, 100)] == ["-", "86%", "95%"]
+
+
+def test_pictures_are_told_in_words():
+    assert page.words("figure6", "figure6") == "Figure 6: Melbourne"
+    assert page.words("figure6_costs", "figure6") == "Figure 6: Melbourne (time, operations, and errors against them)"
+
+
+def test_additions_are_compared_with_algorithm_two_and_at_equal_cost():
+    rows = [
+        {"function": "one peak", "d": 2, "N": 50, "version": "tuned", "method": method, "seed": seed, "flops": 1e6,
+         "mse": error * (1 + seed / 1e3), "rare_mse": error}
+        for method, error in {"oversampled": 2.0, "equal cost": 1.0, "focus": 1.5, "pilot": 1.5, "adaptive": 0.5,
+                              "adaptive gaussian": 0.5}.items() for seed in range(3)
+    ]  # fmt: skip
+    told = comparisons.additions(pandas.DataFrame(rows))
+    assert "| one peak, d = 2 | **0.75** / **0.75**, 1 |" in told
+    assert "- focus 1/2: in 1 of 1 settings: one peak, d = 2." in told
+    assert "- adaptive centres: in 0 of 1 settings." in told
+
+
 def effect_test(mean, error=0.01, **bounds):
     return Inequality("here", Effect(mean, error), **bounds)
 
@@ -433,12 +526,21 @@ def test_ratios_are_paired_by_seed():
     assert effect.error == pytest.approx(0.0, abs=1e-12)  # unpaired it would be large
 
 
-def test_strata_are_averaged_with_their_own_errors():
-    parts = [errors_of({"a": np.exp(shift + np.array([0.0, 0.2])), "b": [1.0, 1.0]}).assign(N=n)
-             for n, shift in ((10, 0.0), (20, 5.0))]  # fmt: skip
-    effect = effects.log_ratio(pandas.concat(parts), {"method": "a"}, {"method": "b"}, strata=("N",))
+def strata_of(*found):
+    """Errors of "a" over those of "b", stratum by stratum, as logarithms by seed."""
+    parts = [errors_of({"a": np.exp(values), "b": [1.0] * len(values)}).assign(N=n) for n, values in enumerate(found)]
+    return effects.log_ratio(pandas.concat(parts), {"method": "a"}, {"method": "b"}, strata=("N",))
+
+
+def test_strata_are_averaged_within_a_seed_as_they_share_its_data():
+    effect = strata_of([0.0, 0.2], [5.0, 5.2])
     assert effect.mean == pytest.approx(2.6)
-    assert effect.error == pytest.approx(0.1 / np.sqrt(2))  # not the spread between the strata
+    assert effect.error == pytest.approx(0.1)  # not the spread between strata, nor as if they were independent
+
+
+def test_a_seed_that_lacks_a_stratum_is_left_out_unless_all_do():
+    assert strata_of([0.0, 0.2, 9.0], [5.0, 5.2]).mean == pytest.approx(2.6)
+    assert strata_of([0.0, np.nan], [np.nan, 5.0]).mean == pytest.approx(2.5)
 
 
 def test_a_ratio_of_nothing_is_not_a_number():
@@ -465,7 +567,9 @@ def test_claims_are_judged_by_what_was_measured(judged):
     assert np.exp(better.tests["tuned"][0].effect.mean) == pytest.approx(1.2, rel=0.05)
     costs = judged["Melbourne: oversampling costs about as much time as the classical method"]
     assert costs.verdict == "does not hold"
-    assert np.exp(costs.tests["exact"][0].effect.mean) == pytest.approx(8.0)
+    assert not costs.is_open
+    for found in (costs.tests["tuned"][0], costs.operations[0]):  # seconds as they were invented, and operations
+        assert np.exp(found.effect.mean) == pytest.approx(8.0)
     assert judged["N~ is at most l N"].verdict == "holds"
     assert {one.verdict for one in judged.values()} <= {
         verdicts.HOLDS, verdicts.PUBLISHED_ONLY, verdicts.FAILS
@@ -489,14 +593,56 @@ def test_every_claim_of_the_paper_is_there():
     assert set(page.STUDIES) == set(STUDIES)
 
 
-def test_the_page_needs_no_seconds_and_gives_every_claim_its_verdict(tables, judged, tmp_path):
+VERDICTS = {"**holds**", "**holds only under the published rule**", "**does not hold**"}
+
+
+def verdicts_on(path):
+    """Every claim's text and verdict on a page."""
+    rows = [line.split(" | ") for line in path.read_text().splitlines() if line.startswith("| ") and "](#" in line]
+    return {row[1]: row[4] for row in rows}
+
+
+def test_the_page_gives_every_claim_its_verdict(tables, judged, tmp_path):
+    path = tmp_path / "page.md"
+    verdicts.write_page("tiny", places_in(tables), path)
+    assert "$" not in path.read_text()
+    assert set(verdicts_on(path)) == set(judged)
+    assert set(verdicts_on(path).values()) <= VERDICTS
+
+
+def test_without_seconds_claims_about_time_alone_are_not_measured(tables, judged, tmp_path):
     shutil.copytree(tables / "results", tmp_path / "results", ignore=shutil.ignore_patterns("*.seconds.parquet"))
-    verdicts.write_page("tiny", places_in(tmp_path), tmp_path / "page.md")
-    text = (tmp_path / "page.md").read_text()
-    assert "$" not in text
-    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and "](#" in line]
-    assert len(rows) == len(judged)
-    assert {row[4] for row in rows} <= {"**holds**", "**holds only under the published rule**", "**does not hold**"}
+    path = tmp_path / "page.md"
+    verdicts.write_page("tiny", places_in(tmp_path), path)
+    found = verdicts_on(path)
+    assert set(found) == set(judged)
+    assert "| not measured |" in path.read_text()  # in the table of real data
+    unmeasured = {text for text, verdict in found.items() if verdict == "**not measured**"}
+    assert unmeasured == {text for text, one in judged.items() if one.claim.operations}
+    assert f"; not measured: {len(unmeasured)}." in path.read_text()
+    assert {found[text] for text in set(found) - unmeasured} <= VERDICTS
+
+
+def judged_as(**tests):
+    return verdicts.Judged(paper.CLAIMS[0], tests, {}, [])
+
+
+def test_a_claim_is_undecided_if_one_published_way_is_nowhere_contradicted():
+    unsure = effect_test(-1.0, 1.0)
+    assert judged_as(rule=[BAD], node=[GOOD, unsure], tuned=[BAD]).is_open
+    assert not judged_as(rule=[BAD, unsure], node=[GOOD, BAD], tuned=[unsure]).is_open
+    assert not judged_as(rule=[GOOD], node=[unsure], tuned=[BAD]).is_open  # holds, if only there
+    counted = [judged_as(rule=[unsure], tuned=[BAD]), judged_as(rule=[BAD], tuned=[BAD])]
+    assert "does not hold: 2 (1 contradicted, 1 undecided)" in verdicts.counts(counted)
+
+
+def test_a_reason_begins_with_what_the_verdict_hangs_on():
+    unsure = effect_test(-1.0, 1.0)
+    assert verdicts.reason(judged_as(rule=[BAD], node=[GOOD], code=[GOOD], tuned=[BAD])).startswith(
+        "Under n^(-2/3), the authors' code only: "
+    )
+    assert verdicts.reason(judged_as(rule=[unsure], node=[BAD], tuned=[BAD])).startswith("Undecided under 1/N: ")
+    assert verdicts.reason(judged_as(rule=[GOOD], tuned=[GOOD])).startswith(paper.CLAIMS[0].inequality)
 
 
 def test_the_page_without_any_table_says_what_waits(tmp_path):
@@ -524,12 +670,13 @@ def test_the_whole_reproduction_runs_twice_alike(tmp_path, monkeypatch):
         monkeypatch.setattr(verdicts.write_page, "__defaults__", (tmp_path / f"{name}.md",))
         flags = [f"--{part}={folder / part}" for part in ("results", "cache")]
         reproduce.main(["--scale=tiny", f"--jobs={jobs}", f"--pictures={tmp_path / 'pictures'}", *flags])
+        assert (tmp_path / f"{name}.md").exists()
+        drawn = {page.owner(path.stem) for path in (tmp_path / "pictures").glob("*.png")}
+        assert {path.stem for path in (folder / "results").glob("*.parquet")} - drawn == {f"{n}.seconds" for n in drawn}
+        for path in (folder / "results").glob("*.seconds.parquet"):  # they differ from run to run, and the page by them
+            path.unlink()
+        verdicts.write_page("tiny", replace(places_in(folder), pictures=tmp_path / "pictures"))
         page_of[name] = (tmp_path / f"{name}.md").read_text()
     assert page_of["one"] == page_of["two"]
     for path in (tmp_path / "one" / "results").glob("*.parquet"):
-        if not path.name.endswith(".seconds.parquet"):
-            assert path.read_bytes() == (tmp_path / "two" / "results" / path.name).read_bytes()
-    drawn = {page.owner(path.stem) for path in (tmp_path / "pictures").glob("*.png")}
-    assert {path.stem for path in (tmp_path / "one" / "results").glob("*.parquet")} - drawn == {
-        f"{name}.seconds" for name in drawn
-    }
+        assert path.read_bytes() == (tmp_path / "two" / "results" / path.name).read_bytes()
