@@ -8,7 +8,7 @@ import numpy as np
 
 from .account import concerns, tell
 from .adapting import feature_importances, fit_model
-from .checks import check_choice, check_integer, check_real, check_weights, warn_user
+from .checks import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
 from .choosing import Chosen, Rows, Wish, affordable, choose, make_pools, most_centers
 from .engine import one_blas_thread
 from .features import can_learn
@@ -227,8 +227,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     def _wish(self):
         kernels = [self.kernel] if isinstance(self.kernel, str) else self.kernel
         return Wish(
-            None if _is_auto(self.n_centers) else self.n_centers,
-            None if _is_auto(self.adapt) else float(self.adapt),
+            None if is_auto(self.n_centers) else self.n_centers,
+            None if is_auto(self.adapt) else float(self.adapt),
             self.slices,
             self.slice_on,
             tuple(check_kernel_name(name) for name in kernels),
@@ -243,17 +243,17 @@ class AdaptiveKernelRidge(KernelEstimator):
     @property
     def _learns(self):
         """Whether feature scales are learned: "auto" does where the bandwidth is searched as well."""
-        if _is_auto(self.scale_features) and isinstance(self.bandwidth, str):
+        if is_auto(self.scale_features) and isinstance(self.bandwidth, str):
             names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
             return self.bandwidth == "auto" and can_learn(tuple(check_kernel_name(name) for name in names), 2)
         return self.scale_features == "learn"
 
     def _check_parameters(self):
-        if not _is_auto(self.n_centers):
+        if not is_auto(self.n_centers):
             check_integer("n_centers", self.n_centers, 1, also=" or 'auto'")
-        if not _is_auto(self.adapt):
+        if not is_auto(self.adapt):
             check_real("adapt", self.adapt, 0, 1, also=" or 'auto'")
-        if not _is_auto(self.slices):
+        if not is_auto(self.slices):
             check_slice_rule(self.slices)
         check_choice("slice_on", self.slice_on, ["response", "pilot", "auto"])
         if not isinstance(self.kernel, str) and not (isinstance(self.kernel, list | tuple) and len(self.kernel)):
@@ -326,8 +326,3 @@ class AdaptiveKernelRidge(KernelEstimator):
         if not self._single:
             return values
         return float(values[0]) if values.ndim == 1 else values[:, 0]
-
-
-def _is_auto(value):
-    """Whether a parameter is "auto"; an array is not, and is not compared with it."""
-    return isinstance(value, str) and value == "auto"

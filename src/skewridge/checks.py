@@ -56,6 +56,11 @@ def check_real(
     return number
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is "auto"; an array is not, and is not compared with it."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
     """Return value if it is one of the options, or raise."""
     listed = ", ".join(repr(o) for o in options)

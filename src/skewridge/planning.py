@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .allocation import expected_node_size, inclusion_probability
-from .checks import check_integer, check_real, format_bytes
+from .checks import check_integer, check_real, format_bytes, is_auto
 from .slices import MAX_OVERSAMPLING, FloatArray, Slices, check_slice_rule, slice_quietly, slice_response
 
 TARGET_NODE_SIZE = 1500
@@ -36,7 +36,7 @@ class PartitionSettings:
 
     def check(self) -> PartitionSettings:
         """Return self, or raise for a setting that no data could make valid."""
-        if not (isinstance(self.n_nodes, str) and self.n_nodes == "auto"):
+        if not is_auto(self.n_nodes):
             check_integer("n_nodes", self.n_nodes, 1, also=" or 'auto'")
         check_slice_rule(self.slices)
         check_real("oversampling", self.oversampling, 0, MAX_OVERSAMPLING)

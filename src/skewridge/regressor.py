@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .calibrating import IntervalMixin, fit_quietly, take_rows
 from .checks import check_choice, check_integer, check_magnitude, check_same_order, check_weights
 from .engine import Job, run
+from .lazy import is_collection
 from .notebook import NotebookMixin, dealt_summary
 from .pilot import pilot_of
 from .pipeline import partition_rows, spread
@@ -385,8 +386,7 @@ def _as_configured(task):
 
 def _check_kind(X):
     """Refuse tables whose rows cannot be taken by their numbers."""
-    kind = type(X).__module__.partition(".")[0]
-    if kind in ("dask", "pyarrow", "pyspark"):
+    if is_collection(X) or type(X).__module__.partition(".")[0] in ("pyarrow", "pyspark"):
         raise TypeError(
             "X must be an array, a sparse matrix, or a pandas or polars frame in memory; got "
             f"{type(X).__module__}.{type(X).__name__}. Convert it first (compute() or to_pandas())."

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from .calibrating import fit_quietly
 from .centers import make_pool
-from .checks import check_choice, check_integer, check_real, check_weights, warn_user
+from .checks import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
 from .engine import one_blas_thread
 from .notebook import spline_summary
 from .scaling import unit_responses
@@ -209,11 +209,11 @@ class SmoothingSpline(KernelEstimator):
     def _check_parameters(self):
         if isinstance(self.knots, str):
             check_choice("knots", self.knots, ["random", "adaptive"])
-        elif not (isinstance(self.n_knots, str) and self.n_knots == "auto"):
+        elif not is_auto(self.n_knots):
             raise ValueError(f"n_knots must be 'auto' where knots are given as rows; got {self.n_knots!r}.")
-        if not (isinstance(self.n_knots, str) and self.n_knots == "auto"):
+        if not is_auto(self.n_knots):
             check_integer("n_knots", self.n_knots, 1, also=" or 'auto'")
-        if not (isinstance(self.slices, str) and self.slices == "auto"):
+        if not is_auto(self.slices):
             check_slice_rule(self.slices)
         if isinstance(self.penalty, str):
             check_choice("penalty", self.penalty, ["auto"])
