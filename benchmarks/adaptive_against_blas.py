@@ -18,11 +18,11 @@ from timing import seconds
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine import Job, run
+from skewridge.engine.job import Job, run
+from skewridge.engine.passes import BLOCK_ROWS
 from skewridge.kernels import Kernel
-from skewridge.lapack import lower_solve
-from skewridge.lowrank import make_basis
-from skewridge.passes import BLOCK_ROWS
+from skewridge.linalg.lapack import lower_solve
+from skewridge.ridge.lowrank import make_basis
 
 BANDWIDTH, PENALTY = 0.5, 1e-5
 

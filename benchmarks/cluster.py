@@ -20,11 +20,11 @@ from table import record
 from timing import seconds
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, use_engine
-from skewridge.engine import Job
+from skewridge.engine.job import Job
+from skewridge.engine.passes import map_rows, sum_rows
+from skewridge.io.sources import open_source
 from skewridge.kernels import make_kernel
-from skewridge.lowrank import make_basis, sum_features
-from skewridge.passes import map_rows, sum_rows
-from skewridge.sources import open_source
+from skewridge.ridge.lowrank import make_basis, sum_features
 
 ESTIMATORS = {
     "AdaptiveKernelRidge, defaults": AdaptiveKernelRidge(random_state=0),

@@ -14,9 +14,10 @@ from sklearn.kernel_ridge import KernelRidge
 from table import record
 from timing import seconds
 
-from skewridge.engine import Job
+from skewridge.engine.job import Job
+from skewridge.engine.passes import predict_rows
 from skewridge.kernels import Kernel
-from skewridge.pipeline import Expansion, evaluate
+from skewridge.ridge.expansion import Expansion
 
 BANDWIDTH = 0.5
 
@@ -40,8 +41,8 @@ def main():
     for dtype, limit, agreement in ((np.float64, 8, 1e-12), (np.float32, 20, 1e-4)):
         model = Expansion(X, coef, Kernel("gaussian", bandwidth=BANDWIDTH), scale=expected.std())
         points = new.astype(dtype)
-        evaluate(model, points[:2000], Job(2))  # compile
-        ours, fitted = seconds(lambda model=model, points=points: evaluate(model, points, Job(2)))
+        predict_rows(model.predict, points[:2000], Job(2))  # compile
+        ours, fitted = seconds(lambda model=model, points=points: predict_rows(model.predict, points, Job(2)))
         gap = np.abs(fitted - expected).max()
         scale = np.abs(coef).sum() if dtype is np.float64 else expected.std()
         name = f"{case}, {np.dtype(dtype).name}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks, peaks_truth
-from skewridge.slices import slice_response
+from skewridge.response.slices import slice_response
 
 N_ROWS, N_NODES, N_CENTERS = 600, 30, 14
 GRID = np.linspace(0, 1, 1001)[:, None]

@@ -18,11 +18,11 @@ from study import Study, main
 from theory import variance
 
 from skewridge import DacKernelRidge
-from skewridge.allocation import allocate
 from skewridge.datasets import make_peaks
 from skewridge.kernels import Kernel
-from skewridge.planning import make_plan
-from skewridge.slices import slice_quietly
+from skewridge.nodes.planning import make_plan
+from skewridge.response.allocation import allocate
+from skewridge.response.slices import slice_quietly
 from skewridge.theory import kernel_spectrum, risk_bound
 
 NEEDS = (Path(variance.__file__),)  # sources of what is measured here

@@ -17,7 +17,7 @@ from study import Study, main
 
 from skewridge.datasets import CENTERS, peaks_truth
 from skewridge.metrics import rare_mse
-from skewridge.slices import slice_quietly
+from skewridge.response.slices import slice_quietly
 
 METHODS = ("classical", "oversampled", "focus", "pilot", *CENTERED)
 TITLES = {

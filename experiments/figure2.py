@@ -13,8 +13,8 @@ from effects import select
 from fits import CENTERED, cell_of, make_data, versions_of, warm
 from study import Study, main
 
-from skewridge.allocation import deal
-from skewridge.slices import slice_quietly
+from skewridge.response.allocation import deal
+from skewridge.response.slices import slice_quietly
 
 SLICES = NODES = 3
 N_TOY = 60

@@ -12,7 +12,7 @@ from effects import select
 from fits import CENTERED, cell_of, make_data, versions_of, warm
 from study import Study, main
 
-from skewridge.slices import slice_quietly
+from skewridge.response.slices import slice_quietly
 
 SCENARIOS = {"even": "1: evenly spread", "slight": "2: slightly skewed", "two peaks": "3: highly skewed"}
 METHODS = ("classical", "oversampled", "focus", "pilot", *CENTERED)

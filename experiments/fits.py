@@ -12,12 +12,12 @@ from functools import cache
 import numpy as np
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
-from skewridge.allocation import expected_node_size
+from skewridge.centers.judging import pass_work
 from skewridge.datasets import make_peaks
-from skewridge.judging import pass_work
 from skewridge.metrics import rare_mse
-from skewridge.planning import make_plan
-from skewridge.slices import slice_quietly
+from skewridge.nodes.planning import make_plan
+from skewridge.response.allocation import expected_node_size
+from skewridge.response.slices import slice_quietly
 
 BANDWIDTHS = {1: 0.05, 2: 0.1, 3: 0.2, 4: 0.3, 6: 0.6}
 CODE_BANDWIDTH = 0.1  # the authors' code: exp(-100 r^2) in any dimension

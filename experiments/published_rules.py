@@ -9,10 +9,10 @@ noise-free truth at 10,000 points, overall and in the rare region.
 import numpy as np
 
 from skewridge import DacKernelRidge
-from skewridge.allocation import expected_node_size
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
-from skewridge.slices import slice_response
+from skewridge.response.allocation import expected_node_size
+from skewridge.response.slices import slice_response
 
 N, K, SEEDS = 10_000, 100, 5
 BANDWIDTHS = {1: 0.05, 2: 0.1, 4: 0.3, 6: 0.6}

@@ -16,8 +16,8 @@ from fits import METHODS, TAUS, cut_as, make_data
 from study import Study, main
 
 from skewridge import DacRegressor
-from skewridge.allocation import expected_node_size
 from skewridge.metrics import rare_mse
+from skewridge.response.allocation import expected_node_size
 
 D, EVERY = 4, 4  # features; every fourth test point
 FUNCTIONS = ("one peak", "two peaks")

@@ -17,7 +17,7 @@ def write_parquet(rows, path):
     import pyarrow
     import pyarrow.parquet
 
-    from skewridge.atomic import atomic_file
+    from skewridge._atomic import atomic_file
 
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pyarrow.table({name: [row.get(name) for row in rows] for name in names})

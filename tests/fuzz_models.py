@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from skewridge import ModelFileError, load_model
-
-from .hostile import damaged, forged
+from tests.hostile import damaged, forged
 
 FORBIDDEN = ("exec", "compile", "import", "pickle.", "marshal.", "subprocess.", "os.system", "os.exec", "os.fork")
 FORBIDDEN += ("os.spawn", "os.posix_spawn", "ctypes.dlopen", "socket.", "code.__new__", "urllib.")

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from skewridge.cli import main as skewridge
-
-from .fuzz_models import listen
-from .hostile import damaged
+from tests.fuzz_models import listen
+from tests.hostile import damaged
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
 WORDS = [b",", b"\n", b'"', b"\r", b"\0", b"NA", b"1e999", b"-1e-400", b"nan", b"inf", b"\xff\xfe", b"true", b"9" * 400]

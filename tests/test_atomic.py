@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from skewridge.atomic import atomic_file
+from skewridge._atomic import atomic_file
 
 
 def leftovers(folder):

@@ -6,9 +6,10 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine import Job
+from skewridge.engine.job import Job
+from skewridge.engine.passes import predict_rows
 from skewridge.kernels import Kernel
-from skewridge.pipeline import Expansion, evaluate
+from skewridge.ridge.expansion import Expansion
 
 X, Y = make_peaks(60, 2, random_state=0)
 
@@ -185,7 +186,9 @@ def test_coefficients_that_cancel_are_evaluated_in_double():
     rng = np.random.default_rng(0)
     points, new, coef = rng.random((300, 1)), rng.random((50, 1)).astype(np.float32), rng.normal(size=300)
     expansion = Expansion(points, 1e9 * coef, Kernel("gaussian", bandwidth=1.0), scale=1.0)
-    assert np.array_equal(evaluate(expansion, new, Job()), evaluate(expansion, new.astype(float), Job()))
+    assert np.array_equal(
+        predict_rows(expansion.predict, new, Job()), predict_rows(expansion.predict, new.astype(float), Job())
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, object])

@@ -38,7 +38,7 @@ import tables as tables_of
 import verdicts
 from effects import Effect, Inequality
 
-from . import slow_study
+from tests import slow_study
 
 STUDIES = {script.STUDY.name: script.STUDY for script in reproduce.SCRIPTS}
 
@@ -263,8 +263,8 @@ def test_published_penalties_are_those_of_the_node_size():
 
 def test_equal_cost_is_the_fewest_nodes_that_cost_no_more():
     from skewridge.datasets import make_peaks
-    from skewridge.planning import make_plan
-    from skewridge.slices import slice_quietly
+    from skewridge.nodes.planning import make_plan
+    from skewridge.response.slices import slice_quietly
 
     _, y = make_peaks(500, 2, random_state=0)
     few = fits.nodes_of_equal_cost(y, 50, 2)

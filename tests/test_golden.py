@@ -5,8 +5,7 @@ import json
 import pytest
 
 from skewridge import load_model
-
-from .golden import FITS, HERE, answers, assert_same, build
+from tests.golden import FITS, HERE, answers, assert_same, build
 
 FILES = {path.parent.name: json.loads(path.read_text()) for path in sorted(HERE.glob("*/files.json"))}
 RECORDED = json.loads((HERE / "fits.json").read_text())

@@ -14,9 +14,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from skewridge.datasets import make_peaks
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, relevance, scorer, sera, slice_mse
-from skewridge.slices import slice_edges
-
-from . import naive
+from skewridge.response.slices import slice_edges
+from tests import naive
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ def node_size_rule(slices):
     """(mean node size)^(-2/3), the node size of the method itself."""
 
     def penalty(X, y, seed):
-        from skewridge.allocation import expected_node_size
-        from skewridge.slices import slice_response
+        from skewridge.response.allocation import expected_node_size
+        from skewridge.response.slices import slice_response
 
         return expected_node_size(slice_response(y, slices), K) ** (-2 / 3)
 

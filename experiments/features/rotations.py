@@ -2,8 +2,8 @@
 
     python experiments/features/rotations.py [--rows 3000] [--splits 3]
 
-Both learn by the loop of skewridge.features on the same folds, with 400 random centres; test errors over those of
-standardised features, for every real data set of at most 30 features.
+Both learn by the loop of skewridge.centers.features on the same folds, with 400 random centres; test errors over those
+of standardised features, for every real data set of at most 30 features.
 """
 
 import argparse
@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from data import load, names
 
-from skewridge.centers import make_pool
-from skewridge.engine import Job, one_blas_thread
-from skewridge.features import MOST_ROUNDS, _fitted
-from skewridge.judging import Candidate, Judge, fold_rows
-from skewridge.penalties import median_bandwidth
+from skewridge.centers.features import MOST_ROUNDS, _fitted
+from skewridge.centers.judging import Candidate, Judge, fold_rows
+from skewridge.engine.job import Job, one_blas_thread
+from skewridge.kernels.heuristics import median_bandwidth
+from skewridge.response.sampling import make_pool
 
 
 def matrix_root(slopes, full, power):

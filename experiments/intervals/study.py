@@ -27,7 +27,7 @@ import numpy as np
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_region
-from skewridge.slices import slice_labels
+from skewridge.response.slices import slice_labels
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 

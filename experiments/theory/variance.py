@@ -20,14 +20,15 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import brentq
 
-from skewridge.allocation import Allocation, allocate
 from skewridge.datasets import make_peaks
-from skewridge.engine import Job
+from skewridge.engine.job import Job
 from skewridge.kernels import Kernel
-from skewridge.pipeline import Partition, Problem
-from skewridge.slices import slice_response
+from skewridge.nodes.fit import Problem
+from skewridge.nodes.partition import Partition
+from skewridge.nodes.variance import relative_variance
+from skewridge.response.allocation import Allocation, allocate
+from skewridge.response.slices import slice_response
 from skewridge.theory import effective_dimension
-from skewridge.variance import relative_variance
 
 RESULTS = Path(__file__).with_name("variance.csv")
 TAUS = (1 / 5, 1 / 2, 1.0)

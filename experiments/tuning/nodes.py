@@ -16,15 +16,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from study import risk_surface
 
-from skewridge.criteria import pair_risk
 from skewridge.datasets import make_peaks
-from skewridge.engine import Job, one_blas_thread
+from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.memory import Budget
 from skewridge.kernels import Kernel
-from skewridge.penalties import median_bandwidth
-from skewridge.pipeline import partition_rows
-from skewridge.planning import PartitionSettings
-from skewridge.trials import Trial, judge, judged_rows, try_nodes
-from skewridge.tuning import PENALTIES
+from skewridge.kernels.heuristics import median_bandwidth
+from skewridge.nodes.criteria import pair_risk
+from skewridge.nodes.partition import partition_rows
+from skewridge.nodes.planning import PartitionSettings
+from skewridge.nodes.trials import Trial, judge, judged_rows, try_nodes
+from skewridge.nodes.tuning import PENALTIES
 
 N, K, SEEDS, DRAWS = 10_000, 100, 2, 40
 NUMBERS = (3, 5, 8, 12, 20, 32, 64, 100)
@@ -35,7 +36,7 @@ def regrets(d, slices, seed):
     """(q, margin) -> regrets over the draws."""
     X, y, X_test, truth = make_peaks(N, d, random_state=seed, return_test=True)
     job, centred = Job(2), y - y.mean()
-    partition = partition_rows(y, PartitionSettings(K, slices), d, seed, None, job)
+    partition = partition_rows(y, PartitionSettings(K, slices), d, seed, Budget(), job)
     base = Kernel("gaussian", bandwidth=median_bandwidth(X, "gaussian", seed))
     bandwidths = [base.bandwidth * 2.0**o for o in OCTAVES]
     rows, weights = judged_rows(y, 2000 if slices == 1 else 1000, seed)

@@ -20,10 +20,10 @@ import numpy as np
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine import one_blas_thread
+from skewridge.engine.job import one_blas_thread
 from skewridge.kernels import Kernel
-from skewridge.paths import reduce_node, solve_path
-from skewridge.penalties import median_bandwidth
+from skewridge.kernels.heuristics import median_bandwidth
+from skewridge.linalg.ridge_path import reduce_node, solve_path
 
 CELLS = list(itertools.product((2000, 10_000), (1, 2, 4, 6), (1, 2), (1, 2)))  # N, d, peaks, algorithm
 NODES = {2000: 20, 10_000: 100}

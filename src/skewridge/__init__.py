@@ -3,39 +3,41 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from .adaptive import AdaptiveKernelRidge
-    from .cluster import use_engine
-    from .costs import plan
-    from .diagnostics import diagnose
-    from .estimators import DacKernelRidge
-    from .persist import ModelFileError, load_model, save_model
-    from .regressor import DacRegressor
-    from .reporting import report
-    from .sources import fit_source, predict_source
-    from .splines import SmoothingSpline
-    from .splits import ResponseStratifiedKFold, response_train_test_split
+from skewridge._version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from skewridge.advice.diagnose import diagnose
+    from skewridge.advice.plan import plan
+    from skewridge.engine.dask import use_engine
+    from skewridge.estimators.adaptive import AdaptiveKernelRidge
+    from skewridge.estimators.dac import DacKernelRidge
+    from skewridge.estimators.dac_regressor import DacRegressor
+    from skewridge.estimators.spline import SmoothingSpline
+    from skewridge.io.sources import fit_source, predict_source
+    from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
+    from skewridge.persist import ModelFileError, load_model, save_model
+    from skewridge.reporting import report
+    from skewridge.tables.encoder import TableEncoder
 
 _HOMES = {
-    "AdaptiveKernelRidge": "adaptive",
-    "DacKernelRidge": "estimators",
-    "DacRegressor": "regressor",
+    "AdaptiveKernelRidge": "estimators.adaptive",
+    "DacKernelRidge": "estimators.dac",
+    "DacRegressor": "estimators.dac_regressor",
     "ModelFileError": "persist",
-    "ResponseStratifiedKFold": "splits",
+    "ResponseStratifiedKFold": "model_selection",
+    "SmoothingSpline": "estimators.spline",
+    "TableEncoder": "tables.encoder",
+    "diagnose": "advice.diagnose",
+    "fit_source": "io.sources",
     "load_model": "persist",
-    "diagnose": "diagnostics",
-    "plan": "costs",
-    "SmoothingSpline": "splines",
+    "plan": "advice.plan",
+    "predict_source": "io.sources",
     "report": "reporting",
-    "response_train_test_split": "splits",
+    "response_train_test_split": "model_selection",
     "save_model": "persist",
-    "fit_source": "sources",
-    "predict_source": "sources",
-    "use_engine": "cluster",
+    "use_engine": "engine.dask",
 }
-_MODULES = ("datasets", "metrics", "theory")
+_MODULES = ("datasets", "metrics", "plots", "theory")
 
 __all__ = [
     "AdaptiveKernelRidge",
@@ -44,6 +46,7 @@ __all__ = [
     "ModelFileError",
     "ResponseStratifiedKFold",
     "SmoothingSpline",
+    "TableEncoder",
     "__version__",
     "diagnose",
     "fit_source",

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .checks import check_integer, check_real
-
-FloatArray = npt.NDArray[np.float64]
+from skewridge._typing import FloatArray
+from skewridge._validation import check_integer, check_real
 
 N_TEST = 10_000
 CENTERS = (0.4, 0.7)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .adaptive import AdaptiveKernelRidge
-from .datasets import make_peaks
-from .estimators import DacKernelRidge
-from .metrics import rare_mse
+from skewridge.datasets import make_peaks
+from skewridge.estimators.adaptive import AdaptiveKernelRidge
+from skewridge.estimators.dac import DacKernelRidge
+from skewridge.metrics import rare_mse
 
 N_ROWS, N_NODES, BANDWIDTH, SEED = 6000, 60, 0.1, 0
 
@@ -67,7 +67,7 @@ def draw(path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    from .plots import NodesDisplay, SlicesDisplay
+    from skewridge.plots import NodesDisplay, SlicesDisplay
 
     X, y, grid, truth = make_peaks(2000, 1, random_state=SEED, return_test=True)
     grid, truth = grid[::20], truth[::20]

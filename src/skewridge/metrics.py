@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .checks import check_choice, check_real, check_same_order, check_vector
-from .slices import FloatArray, slice_edges, slice_labels
+from skewridge._typing import BoolArray, FloatArray
+from skewridge._validation import check_choice, check_real, check_same_order, check_vector
+from skewridge.response.slices import slice_edges, slice_labels
 
-BoolArray = npt.NDArray[np.bool_]
-
+SCORINGS = ("mse", "balanced_mse", "sera")
 RARE_SHARE = 0.02
 
 
@@ -24,7 +24,7 @@ def slice_mse(y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "sco
     """Return the mean squared error in every slice of the training response; nan where no row of y_true falls.
 
     Values outside the training range belong to the outer slices. The slices' edges are
-    ``skewridge.slices.slice_edges(y_ref, slices)``.
+    ``skewridge.response.slices.slice_edges(y_ref, slices)``.
 
     Examples
     --------
@@ -228,3 +228,39 @@ def _undefined(metric: str, reason: str) -> None:
     from sklearn.exceptions import UndefinedMetricWarning
 
     warnings.warn(f"{metric} is not defined: {reason}; returning nan.", UndefinedMetricWarning, stacklevel=3)
+
+
+def row_scores(scoring: Any, y: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return how much every row's squared error counts for a scoring; weights are how often rows occur."""
+    if callable(scoring):
+        return _from_callable(scoring, y)
+    if scoring == "balanced_mse":
+        labels = slice_labels(y, slice_edges(y, "scott", weights))
+        return 1.0 / np.bincount(labels, weights)[labels]
+    return relevance(y, y) if scoring == "sera" else every_row_alike(y)
+
+
+def _from_callable(scoring: Any, y: FloatArray) -> FloatArray:
+    """Return the weights that a callable gives, or raise."""
+    wanted = "A callable scoring takes y and returns one finite, nonnegative weight a row, not all of them 0"
+    try:
+        scores = np.asarray(scoring(y), dtype=np.float64)
+    except TypeError as error:
+        raise TypeError(
+            f"{wanted}; {scoring_name(scoring)} failed: {error}. Metrics and scorers are not taken."
+        ) from error
+    if scores.shape != y.shape:
+        raise ValueError(f"{wanted}; got an array of shape {scores.shape} for {len(y)} rows.")
+    if not np.isfinite(scores).all() or (scores < 0).any() or not scores.any():
+        raise ValueError(f"{wanted}; got values from {scores.min():g} to {scores.max():g}.")
+    return scores
+
+
+def scoring_name(scoring: Any) -> str:
+    """What a scoring is called."""
+    return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "callable")
+
+
+def every_row_alike(y: FloatArray) -> FloatArray:
+    """Return a score of 1 for every row, which takes no memory."""
+    return np.broadcast_to(np.float64(1.0), y.shape)

@@ -3,7 +3,7 @@
 mu_1 >= mu_2 >= ... are the eigenvalues of the kernel's operator under the law P_X of the nodes' rows. Both statements
 assume k INDEPENDENT nodes of n~ rows each, drawn from one law, and noise with mean 0 given that a row was selected.
 Nodes of Algorithm 2 share rows, and rows are selected on y: copies bring no new noise, so the variance does not fall as
-1/N~. :func:`skewridge.variance.relative_variance` tells the variance as it is.
+1/N~. :func:`skewridge.nodes.variance.relative_variance` tells the variance as it is.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .checks import check_integer, check_real
-from .kernels import make_kernel
-from .slices import FloatArray
+from skewridge._typing import FloatArray
+from skewridge._validation import check_integer, check_real
+from skewridge.kernels import make_kernel
 
 
 @dataclass(frozen=True)

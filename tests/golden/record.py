@@ -11,9 +11,8 @@ from tempfile import TemporaryDirectory
 import skewridge
 from skewridge import load_model
 from skewridge.cli import main
-
-from .. import saved
-from . import FITS, HERE, HOUSES, answers, build
+from tests import saved
+from tests.golden import FITS, HERE, HOUSES, answers, build
 
 
 def listed(found):

@@ -12,7 +12,7 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        from ._app import app
+        from skewridge.cli._app import app
     except ModuleNotFoundError as error:
         sys.stderr.write(f"error: the command line needs {error.name}: pip install 'skewridge[cli]'\n")
         return MISSING

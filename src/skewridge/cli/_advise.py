@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..columns import as_frame, check_columns
-from ..slices import FloatArray
-from ._reading import find_files, read_tables
-from ._screen import Answer, Screen
-from ._table import with_target
+from skewridge._typing import FloatArray
+from skewridge.cli._reading import find_files, read_tables
+from skewridge.cli._screen import Answer, Screen
+from skewridge.cli._table import with_target
+from skewridge.tables.columns import as_frame, check_columns
 
 
 def diagnose_table(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> Answer:
     """Tell whether a response is skewed enough to matter."""
-    from .. import diagnose
+    from skewridge import diagnose
 
     features, y = _response(data, target, delimiter, screen)
     found = diagnose(y, features)
@@ -31,7 +31,7 @@ def plan_table(
     screen: Screen,
 ) -> Answer:
     """Tell what fits would need."""
-    from .. import plan
+    from skewridge import plan
 
     features, y = _response(data, target, delimiter, screen)
     found = plan(y, features, n_nodes=nodes or "auto", n_jobs=jobs, memory_limit=memory_limit)
@@ -40,7 +40,7 @@ def plan_table(
 
 def show_demo(folder: str) -> Answer:
     """Run the demonstration, which prints as it goes."""
-    from ..demo import main
+    from skewridge.demo import main
 
     main(folder)
     return Answer({})

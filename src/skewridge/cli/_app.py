@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
-from ._screen import Answer, Screen, run
+from skewridge._version import __version__
+from skewridge.cli._screen import Answer, Screen, run
 
 HELP = """Kernel ridge regression for large data whose response is skewed.
 
@@ -112,8 +112,8 @@ def fit(
     """Fit a model to a table and save it."""
 
     def work(screen: Screen) -> Answer:
-        from ._fit import FitRequest, fit_table
-        from ._table import TableRequest
+        from skewridge.cli._fit import FitRequest, fit_table
+        from skewridge.cli._table import TableRequest
 
         table = TableRequest(data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter)
         return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen)
@@ -155,7 +155,7 @@ def predict(
     """
 
     def work(screen: Screen) -> Answer:
-        from ._predict import PredictRequest, predict_table
+        from skewridge.cli._predict import PredictRequest, predict_table
 
         request = PredictRequest(model, data, missing, jobs, delimiter)
         return predict_table(request, output, std, keep, screen)
@@ -184,8 +184,8 @@ def evaluate(
     """
 
     def work(screen: Screen) -> Answer:
-        from ._evaluate import evaluate_table
-        from ._predict import PredictRequest
+        from skewridge.cli._evaluate import evaluate_table
+        from skewridge.cli._predict import PredictRequest
 
         return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
 
@@ -215,8 +215,8 @@ def report(
     """
 
     def work(screen: Screen) -> Answer:
-        from ._predict import PredictRequest
-        from ._report import report_table
+        from skewridge.cli._predict import PredictRequest
+        from skewridge.cli._report import report_table
 
         return report_table(PredictRequest(model, data, missing, jobs, delimiter), target, output, screen)
 
@@ -228,7 +228,7 @@ def info(model: Model, json: Json = False) -> None:
     """Tell what is in a model file."""
 
     def work(screen: Screen) -> Answer:
-        from ._info import describe
+        from skewridge.cli._info import describe
 
         return describe(model)
 
@@ -248,7 +248,7 @@ def diagnose(
     """
 
     def work(screen: Screen) -> Answer:
-        from ._advise import diagnose_table
+        from skewridge.cli._advise import diagnose_table
 
         return diagnose_table(data, target, delimiter, screen)
 
@@ -273,7 +273,7 @@ def plan(
     """
 
     def work(screen: Screen) -> Answer:
-        from ._advise import plan_table
+        from skewridge.cli._advise import plan_table
 
         return plan_table(data, target, nodes, jobs, memory_limit, delimiter, screen)
 
@@ -287,7 +287,7 @@ def demo(
     """Compare the estimators on built-in data."""
 
     def work(screen: Screen) -> Answer:
-        from ._advise import show_demo
+        from skewridge.cli._advise import show_demo
 
         return show_demo(folder)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import check_columns
-from ..metrics import balanced_mse, rare_region, sera
-from ..persist import ModelFile, read_model
-from ..slices import FloatArray
-from ._info import response_rows
-from ._predict import PredictRequest, predict_rows, read_rows
-from ._screen import Answer, Screen, Table
-from ._table import with_target
+from skewridge._typing import FloatArray
+from skewridge.cli._info import response_rows
+from skewridge.cli._predict import PredictRequest, predict_rows, read_rows
+from skewridge.cli._screen import Answer, Screen, Table
+from skewridge.cli._table import with_target
+from skewridge.metrics import balanced_mse, rare_region, sera
+from skewridge.persist import ModelFile, read_model
+from skewridge.tables.columns import check_columns
 
 MEASURES = ("rows", "mse", "rmse", "mae", "bias", "r2")
 

@@ -11,15 +11,15 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from ..adaptive import AdaptiveKernelRidge
-from ..atomic import check_target
-from ..checks import check_choice, format_bytes
-from ..estimators import DacKernelRidge
-from ..persist import save_model
-from ._info import facts
-from ._reading import find_files
-from ._screen import Answer, Screen
-from ._table import TableRequest, read_table
+from skewridge._atomic import check_target
+from skewridge._validation import check_choice, format_bytes
+from skewridge.cli._info import facts
+from skewridge.cli._reading import find_files
+from skewridge.cli._screen import Answer, Screen
+from skewridge.cli._table import TableRequest, read_table
+from skewridge.estimators.adaptive import AdaptiveKernelRidge
+from skewridge.estimators.dac import DacKernelRidge
+from skewridge.persist import save_model
 
 ESTIMATORS = {"adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import format_bytes
-from ..columns import Column
-from ..persist import ModelFile, read_model
-from ._screen import Answer, Table
+from skewridge._validation import format_bytes
+from skewridge.cli._screen import Answer, Table
+from skewridge.persist import ModelFile, read_model
+from skewridge.tables.columns import Column
 
 TOLD = ("n_centers_", "adapt_", "kernel_", "n_nodes_", "n_distinct_", "bandwidth_", "penalty_", "solver_")
 

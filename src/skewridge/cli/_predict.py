@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import atomic_file
-from ..checks import check_choice
-from ..columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing
-from ..persist import ModelFile, read_model
-from ..slices import FloatArray
-from ._fit import check_output
-from ._info import columns_of, final_step
-from ._reading import PARQUET, find_files, read_tables
-from ._screen import Answer, Screen
-from ._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge._atomic import atomic_file
+from skewridge._typing import FloatArray
+from skewridge._validation import check_choice
+from skewridge.cli._fit import check_output
+from skewridge.cli._info import columns_of, final_step
+from skewridge.cli._reading import PARQUET, find_files, read_tables
+from skewridge.cli._screen import Answer, Screen
+from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge.persist import ModelFile, read_model
+from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing
 
 WRITTEN = (".csv", ".tsv", *PARQUET)
 STDOUT = "-"

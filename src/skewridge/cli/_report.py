@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..checks import check_choice
-from ..columns import check_columns
-from ..persist import read_model
-from ._fit import check_output
-from ._info import columns_of, response_rows
-from ._predict import PredictRequest, model_inputs, predict_rows, read_rows
-from ._screen import Answer, Screen
-from ._table import MISSING, with_target
+from skewridge._validation import check_choice
+from skewridge.cli._fit import check_output
+from skewridge.cli._info import columns_of, response_rows
+from skewridge.cli._predict import PredictRequest, model_inputs, predict_rows, read_rows
+from skewridge.cli._screen import Answer, Screen
+from skewridge.cli._table import MISSING, with_target
+from skewridge.persist import read_model
+from skewridge.tables.columns import check_columns
 
 
 def report_table(request: PredictRequest, target: str | None, output: str, screen: Screen) -> Answer:
     """Read, predict, and tell the story on one page."""
     import pandas as pd
 
-    from ..atomic import atomic_file
-    from ..reporting import collect, render
+    from skewridge._atomic import atomic_file
+    from skewridge.reporting import collect, render
 
     check_output(output, request.data)
     file = read_model(request.model)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import check_choice
-from ..columns import Column, as_frame, check_columns, codes_of, count_missing, refuse_missing
-from ..encoding import TableEncoder
-from ..slices import FloatArray
-from ._reading import find_files, read_tables
-from ._screen import Screen
+from skewridge._typing import FloatArray
+from skewridge._validation import check_choice
+from skewridge.cli._reading import find_files, read_tables
+from skewridge.cli._screen import Screen
+from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, count_missing, refuse_missing
+from skewridge.tables.encoder import TableEncoder
 
 MISSING = ("refuse", "impute", "drop")
 FEWEST = 20  # rows from which a column can seem to count them

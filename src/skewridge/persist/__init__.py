@@ -11,10 +11,10 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .. import __version__
-from ..atomic import atomic_file
-from ._archive import Contents, ModelFileError, read_archive, write_archive
-from ._values import Reader, Writer, decode, encode
+from skewridge._atomic import atomic_file
+from skewridge._version import __version__
+from skewridge.persist._archive import Contents, ModelFileError, read_archive, write_archive
+from skewridge.persist._values import Reader, Writer, decode, encode
 
 __all__ = ["ModelFile", "ModelFileError", "load_model", "read_model", "save_model"]
 
@@ -36,7 +36,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     Parameters
     ----------
     model : a fitted estimator of skewridge
-        A :class:`DacRegressor` only around another of them. Or a :class:`~skewridge.encoding.TableEncoder`, or a
+        A :class:`DacRegressor` only around another of them. Or a :class:`~skewridge.TableEncoder`, or a
         scikit-learn Pipeline of one and an estimator.
     path : str or path
         By custom it ends in ``.skr``.
@@ -62,7 +62,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     >>> bool(np.array_equal(load_model(path).predict(X), model.predict(X)))
     True
     """
-    from ._registry import ESTIMATORS
+    from skewridge.persist._registry import ESTIMATORS
 
     writer = Writer({layout.cls: (name, layout) for name, layout in ESTIMATORS.items()})
     if type(model) not in writer.estimators:
@@ -103,7 +103,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model of a file with what was written about it."""
-    from ._registry import ESTIMATORS
+    from skewridge.persist._registry import ESTIMATORS
 
     try:
         contents = read_archive(path)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
-from ._archive import ModelFileError
-from ._layouts import Field, Sizes
-from ._values import Reader, Writer, decode, encode
+from skewridge.persist._archive import ModelFileError
+from skewridge.persist._layouts import Field, Sizes
+from skewridge.persist._values import Reader, Writer, decode, encode
 
 
 @dataclass(frozen=True)

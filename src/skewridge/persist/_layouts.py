@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._archive import ModelFileError
-from ._values import Reader, Writer, decode, encode
+from skewridge.persist._archive import ModelFileError
+from skewridge.persist._values import Reader, Writer, decode, encode
 
 LARGEST = float(np.finfo(np.float64).max)
 MAY_BE_NONE = ("B", "P", "n", "q", "t", "b", "u", "w")  # tried values, rows of a node, rows that dominate, terms

@@ -12,26 +12,42 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..account import CenterTuning
-from ..adapting import LowRankModel
-from ..adaptive import AdaptiveKernelRidge
-from ..allocation import Allocation
-from ..encoding import TableEncoder
-from ..estimators import DacKernelRidge
-from ..intervals import Calibration
-from ..kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
-from ..local import NodeFit
-from ..lowrank import Basis
-from ..pipeline import Expansion, Partition, Problem
-from ..regressor import DacRegressor
-from ..scaling import Scaling
-from ..slices import Slices
-from ..tuning import Tuning
-from ._archive import ModelFileError
-from ._estimators import Estimator
-from ._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Numbers, Record, Sizes, Texts
-from ._splines import spline_layout
-from ._tables import TABLE_ENCODER
+from skewridge.centers.account import CenterTuning
+from skewridge.centers.fit import LowRankModel
+from skewridge.distribution.intervals import Calibration
+from skewridge.estimators.adaptive import AdaptiveKernelRidge
+from skewridge.estimators.dac import DacKernelRidge
+from skewridge.estimators.dac_regressor import DacRegressor
+from skewridge.features.scaling import Scaling
+from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
+from skewridge.nodes.fit import Problem
+from skewridge.nodes.partition import Partition
+from skewridge.nodes.tuning import Tuning
+from skewridge.persist._archive import ModelFileError
+from skewridge.persist._estimators import Estimator
+from skewridge.persist._layouts import (
+    Field,
+    Floats,
+    Ints,
+    Items,
+    Kind,
+    Length,
+    Maybe,
+    Number,
+    NumberOr,
+    Numbers,
+    Record,
+    Sizes,
+    Texts,
+)
+from skewridge.persist._splines import spline_layout
+from skewridge.persist._tables import TABLE_ENCODER
+from skewridge.response.allocation import Allocation
+from skewridge.response.slices import Slices
+from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.local import NodeFit
+from skewridge.ridge.lowrank import Basis
+from skewridge.tables.encoder import TableEncoder
 
 FLAG, TEXT = Kind(bool), Kind(str)
 POSITIVE = float(np.nextafter(0.0, 1.0))

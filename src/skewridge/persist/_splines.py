@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..spline_fit import SplineFit
-from ..spline_sums import Features, Free
-from ..spline_terms import PARTS, Domain, Model
-from ..splines import SmoothingSpline
-from ._estimators import Estimator
-from ._layouts import Field, Floats, Ints, Items, Kind, Length, Number, Record
+from skewridge.estimators.spline import SmoothingSpline
+from skewridge.persist._estimators import Estimator
+from skewridge.persist._layouts import Field, Floats, Ints, Items, Kind, Length, Number, Record
+from skewridge.splines.fit import SplineFit
+from skewridge.splines.sums import Features, Free
+from skewridge.splines.terms import PARTS, Domain, Model
 
 WHOLE, TEXT, ANY = Number(0, whole=True), Kind(str), Number(loose=True)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..columns import KINDS, Column
-from ..encoding import TableEncoder
-from ._estimators import Estimator
-from ._layouts import Items, Kind, Length, Number, Record, Texts
+from skewridge.persist._estimators import Estimator
+from skewridge.persist._layouts import Items, Kind, Length, Number, Record, Texts
+from skewridge.tables.columns import KINDS, Column
+from skewridge.tables.encoder import TableEncoder
 
 
 def _column_holds(column: Column) -> bool:

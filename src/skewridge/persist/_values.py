@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._archive import DTYPES, MOST_DIMENSIONS, Array, ModelFileError
+from skewridge.persist._archive import DTYPES, MOST_DIMENSIONS, Array, ModelFileError
 
 _SCALARS = (*DTYPES, "|b1")
 _SPECIAL = ("nan", "inf", "-inf")

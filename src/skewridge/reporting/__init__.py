@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..atomic import atomic_file, check_target
-from ..checks import check_real
-from . import _cautions, _cost, _errors, _method, _reproduce, _response
-from ._case import make_case, tell
-from ._render import check_extra, render
-from ._reproduce import checksum
+from skewridge._atomic import atomic_file, check_target
+from skewridge._validation import check_real
+from skewridge.reporting import _cautions, _cost, _errors, _method, _reproduce, _response
+from skewridge.reporting._case import make_case, tell
+from skewridge.reporting._render import check_extra, render
+from skewridge.reporting._reproduce import checksum
 
 __all__ = ["checksum", "collect", "render", "report"]
 

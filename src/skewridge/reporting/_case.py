@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..centers import choose_rule
-from ..checks import check_integer, check_same_order, check_vector
-from ..diagnostics import Diagnosis, diagnose
-from ..metrics import BoolArray, rare_region
-from ..plain import plain
-from ..slices import FloatArray, IntArray, slice_labels
+from skewridge._plain_data import plain
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_integer, check_same_order, check_vector
+from skewridge.advice.diagnose import Diagnosis, diagnose
+from skewridge.metrics import rare_region
+from skewridge.response.sampling import choose_rule
+from skewridge.response.slices import slice_labels
 
 MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._case import Case, Part
+from skewridge.reporting._case import Case, Part
 
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from ._numbers import counted, number, percent, span
-from ._shapes import Axis, Chart, Mark, Scale, Shape, SliceScale, View, bar, dash, dot, line
+from skewridge.reporting._numbers import counted, number, percent, span
+from skewridge.reporting._shapes import Axis, Chart, Mark, Scale, Shape, SliceScale, View, bar, dash, dot, line
 
 Data = dict[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..costs import plan
-from ..planning import make_plan
-from ._case import Case, Part
+from skewridge.advice.plan import plan
+from skewridge.nodes.planning import make_plan
+from skewridge.reporting._case import Case, Part
 
 
 def _nodes(case: Case) -> dict[str, Any]:

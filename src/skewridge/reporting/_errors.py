@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import BoolArray, balanced_mse, sera
-from ..slices import FloatArray, IntArray
-from ._case import Case, Part
-from ._response import records
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge.metrics import balanced_mse, sera
+from skewridge.reporting._case import Case, Part
+from skewridge.reporting._response import records
 
 COVERAGE = 0.9
 MOST_POINTS = 2000  # rows that are drawn one by one

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..figures import importance_bars, tuning_curves
-from ..slices import FloatArray
-from ._case import SUPPORT, Case, Part
+from skewridge._typing import FloatArray
+from skewridge.plots.data import importance_bars, tuning_curves
+from skewridge.reporting._case import SUPPORT, Case, Part
 
 LONGEST = 200  # characters of a value that are shown
 SINGLE = (str, int, float, np.generic)  # what is shown as it is

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..checks import format_bytes
-from ._charts import charts
-from ._numbers import counted, number, percent, span
+from skewridge._validation import format_bytes
+from skewridge.reporting._charts import charts
+from skewridge.reporting._numbers import counted, number, percent, span
 
 # Told apart by readers of any colour vision; contrasts are checked in tests.
 LIGHT = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
-from ._case import Case, Part
-from ._method import shown
+from skewridge._version import __version__
+from skewridge.reporting._case import Case, Part
+from skewridge.reporting._method import shown
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 

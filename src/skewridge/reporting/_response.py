@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnostics import NAMES
-from ..slices import FloatArray
-from ._case import Case, Part
+from skewridge._typing import FloatArray
+from skewridge.advice.diagnose import NAMES
+from skewridge.reporting._case import Case, Part
 
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 

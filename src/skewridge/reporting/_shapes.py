@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._numbers import linear_ticks, log_ticks, number, rounded
+from skewridge.reporting._numbers import linear_ticks, log_ticks, number, rounded
 
 
 @dataclass(frozen=True)

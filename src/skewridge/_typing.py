@@ -1,0 +1,11 @@
+"""Types of arrays, in one place."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+AnyFloatArray = npt.NDArray[np.floating]  # single or double precision

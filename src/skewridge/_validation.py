@@ -1,0 +1,194 @@
+"""Checks of what users pass: each error says what was expected, what came, and what to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
+LARGEST = 1e150  # squares of larger numbers overflow
+
+_PREFIXES = {
+    "": 1.0,
+    "K": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "T": 1e12,
+    "KI": 2.0**10,
+    "MI": 2.0**20,
+    "GI": 2.0**30,
+    "TI": 2.0**40,
+}
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None, *, also: str = "") -> int:
+    """Return value as an int in [low, high], or raise."""
+    expected = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be {expected}{also}; got {value!r} of type {type(value).__name__}.")
+    number = int(value)
+    if number < low or (high is not None and number > high):
+        raise ValueError(f"{name} must be {expected}{also}; got {value!r}.")
+    return number
+
+
+def check_real(
+    name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False, also: str = ""
+) -> float:
+    """Return value as a finite float in [low, high] (or ]low, high]), or raise."""
+    bracket = "]" if open_low else "["
+    top = f"{high:g}]" if np.isfinite(high) else "inf["
+    expected = f"a number in {bracket}{low:g}, {top}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {expected}{also}; got {value!r} of type {type(value).__name__}.")
+    number = float(value)
+    if not np.isfinite(number) or number < low or number > high or (open_low and number == low):
+        raise ValueError(f"{name} must be {expected}{also}; got {value!r}.")
+    return number
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is "auto"; an array is not, and is not compared with it."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """Return value if it is one of the options, or raise."""
+    listed = ", ".join(repr(o) for o in options)
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+    return value
+
+
+def check_bytes(name: str, value: Any) -> float:
+    """Return a number of bytes from an int or a text such as "2GB" or "500 MiB"."""
+    if isinstance(value, str):
+        text = value.strip().upper().replace(" ", "")
+        digits = text.rstrip("KMGTIB")
+        prefix = text[len(digits) :].removesuffix("B")
+        try:
+            return check_real(name, float(digits) * _PREFIXES[prefix], 0, open_low=True)
+        except (KeyError, ValueError):
+            raise ValueError(
+                f"{name} must be a number of bytes or a text such as '2GB' or '500MiB'; got {value!r}."
+            ) from None
+    return check_real(name, value, 0, open_low=True, also=" (bytes) or a text such as '2GB'")
+
+
+def check_magnitude(name: str, values: npt.NDArray[np.float64]) -> None:
+    """Refuse numbers whose squares overflow."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} must stay below {LARGEST:g} in magnitude, since larger squares overflow; "
+            f"got {largest:g}. Rescale {name}."
+        )
+
+
+def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y")) -> None:
+    """Refuse two pandas objects that hold the same row labels in another order.
+
+    Rows are paired by position, as everywhere in scikit-learn; equal labels in another order mean that the
+    caller expected pairing by label.
+    """
+    left: Any = getattr(first, "index", None)
+    right: Any = getattr(second, "index", None)
+    if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
+        return
+    try:
+        reordered = len(left) == len(right) and left.sort_values().equals(right.sort_values())
+    except TypeError:  # labels of mixed types have no order
+        reordered = set(left) == set(right)
+    if reordered:
+        raise ValueError(
+            f"{names[0]} and {names[1]} have the same index labels in a different order, and rows are paired "
+            f"by position. Align them first, e.g. {names[1]} = {names[1]}.loc[{names[0]}.index], or drop the "
+            "labels with reset_index(drop=True)."
+        )
+
+
+def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArray[np.float64]:
+    """Return finite numbers as a one-dimensional array, a single column as a vector, or raise."""
+    array = np.asarray(values, dtype=np.float64)
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional with at least one value; got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must hold finite numbers; got nan or inf. Drop or repair those rows.")
+    if length is not None and len(array) != length:
+        raise ValueError(f"{name} must have one value a row: expected {length}, got {len(array)}.")
+    return array
+
+
+def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike."""
+    try:
+        values = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+    values = np.full(n_rows, values) if values.ndim == 0 else values
+    if values.shape != (n_rows,):
+        if values.ndim != 1:
+            raise ValueError(f"Sample weights must be 1D array or scalar; got an array of shape {values.shape}.")
+        raise ValueError(f"sample_weight must hold one number a row: expected {n_rows}, got {len(values)}.")
+    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
+        raise ValueError(
+            "sample_weight must be finite, nonnegative and not all zero, since a weight is how often a row occurs; "
+            f"got values from {values.min():g} to {values.max():g}."
+        )
+    kept = np.flatnonzero(values)
+    return values if len(kept) == n_rows else values[kept], kept
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a bool, or raise."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def warn_user(message: str) -> None:
+    """Warn at the line of the caller's own code that led here."""
+    package = str(Path(__file__).parent)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Bytes for people."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"
+
+
+def compiles() -> bool:
+    """Whether numba is there, can be imported, and is not switched off (NUMBA_DISABLE_JIT=1)."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and _imports_numba()
+
+
+@cache
+def _imports_numba() -> bool:
+    """Import numba, once and only when compiled loops are about to be used: half a second."""
+    try:
+        import_module("numba")
+    except (ImportError, OSError, ValueError) as error:  # such as a numpy that it does not go with
+        if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
+            warn_user(
+                f"numba is installed and cannot be imported ({error}); plain loops are used, many times slower. "
+                "Install a numba that goes with this numpy, or uninstall it."
+            )
+        return False
+    return True

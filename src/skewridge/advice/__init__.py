@@ -1,0 +1,1 @@
+"""Before a fit: what the response looks like, and what a fit will cost."""

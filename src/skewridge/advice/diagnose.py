@@ -1,0 +1,288 @@
+"""Is this response skewed enough to matter, and what to do about it: the paper's three scenarios told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skewridge._plain_data import plain
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_vector
+from skewridge.advice.plan import most_tried, nodes_for, width_of
+from skewridge.metrics import rare_slices
+from skewridge.nodes.planning import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
+from skewridge.response.allocation import inclusion_probability, log_absence
+from skewridge.response.sampling import choose_rule
+from skewridge.response.slices import Slices, slice_quietly
+
+EVEN = 1.5  # N*/N up to which the response fills its range evenly
+HIGH = 5.0  # N*/N that a normal response, cut by Scott's rule, stays below up to 1e9 rows
+FULL, NEARLY_EMPTY = 0.5, 0.1  # shares: of all rows in the fullest slice, of N/l in the emptiest
+NAMES = {1: "evenly spread", 2: "slightly skewed", 3: "highly skewed"}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to fit, and why.
+
+    Attributes
+    ----------
+    estimator : as one would write it
+    n_centers : the most centres that it would try
+    slices, n_nodes : for those who want divide and conquer, DacKernelRidge's parameters
+    reasons : in words
+    """
+
+    estimator: str
+    n_centers: int
+    slices: Any
+    n_nodes: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the response looks like, what that means for a fit, and what to do.
+
+    Attributes
+    ----------
+    n_rows, n_features : N, and d where X was given
+    skewness : of y, m3 / m2^(3/2); 0 for a constant y
+    rule : how y was cut
+    edges, counts, copies : the slices, as :class:`~skewridge.response.slices.Slices` has them
+    rare : (l,) array, which slices make the rare region
+    n_oversampled, n_nodes, n_distinct : N*, k, and the expected N~
+    rare_rows : rows in the rare region
+    rare_per_node, rare_per_classical_node : how many of them a node expects in Algorithm 2 and in Algorithm 1
+    chance_of_none : that a node of Algorithm 1 has none of them
+    scenario : 1, 2 or 3 of the paper's practical guidance
+    matters : whether the response is skewed enough to matter, which is scenario 3
+    meaning : the scenario in words
+    recommendation : Recommendation
+    refusal : why n_nodes="auto" finds no nodes of a bearable size, and what would fit; None where it does
+    """
+
+    n_rows: int
+    n_features: int | None
+    skewness: float
+    rule: str
+    edges: FloatArray
+    counts: IntArray
+    copies: IntArray
+    rare: BoolArray
+    n_oversampled: int
+    n_nodes: int
+    n_distinct: float
+    rare_rows: int
+    rare_per_node: float
+    rare_per_classical_node: float
+    chance_of_none: float
+    scenario: int
+    matters: bool
+    meaning: str
+    recommendation: Recommendation
+    refusal: str | None = None
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of the rows in every slice."""
+        return self.counts / self.n_rows
+
+    @property
+    def rare_ranges(self) -> list[tuple[float, float]]:
+        """Where y is rare, as intervals; empty slices between rare ones belong to them."""
+        turns = np.flatnonzero(np.diff(np.r_[False, self.rare, False]))
+        return [(float(self.edges[low]), float(self.edges[high])) for low, high in turns.reshape(-1, 2)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {**plain(self), "shares": plain(self.shares), "rare_ranges": plain(self.rare_ranges)}
+
+    def __str__(self) -> str:
+        ranges = ", ".join(f"[{low:.4g}, {high:.4g}]" for low, high in self.rare_ranges) or "none"
+        advice = self.recommendation
+        lines = [
+            f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]} "
+            f"(scenario {self.scenario} of 3)",
+            self.meaning,
+            f"{len(self.counts):,} slices ({self.rule}), {np.count_nonzero(self.counts):,} occupied; the fullest holds "
+            f"{self.shares.max():.1%} of the rows",
+            f"rare region: {self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%}) with y in {ranges}",
+            f"of these a node (k={self.n_nodes:,}) expects {self.rare_per_classical_node:.3g} in Algorithm 1 "
+            f"(none with probability {self.chance_of_none:.2g}) and {self.rare_per_node:.3g} in Algorithm 2 "
+            f"(N~={self.n_distinct:,.0f})",
+            f"recommended: {advice.estimator}",
+            *(f"- {reason}" for reason in advice.reasons),
+        ]
+        return "\n".join(lines)
+
+
+def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "auto") -> Diagnosis:
+    """Say whether a response is skewed enough to matter, and what to do.
+
+    Rows of slice j get c_j = floor(n_1 / n_j) copies each; the scenario is told by N* = sum c_j n_j against N on
+    equal-width slices: about N (1, evenly spread), of the order of N (2, as a normal response), or of the order of
+    l N (3, highly skewed). Heavy tails on both sides count as skewed.
+
+    Parameters
+    ----------
+    y : (N,) array or series
+    X : (N, d) array or data frame, optional
+        Only its shape is looked at.
+    n_nodes : int or "auto", default="auto"
+        k, for which rare rows per node are told; "auto" as in :class:`~skewridge.DacKernelRidge`.
+    slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
+        "auto" is "scott", or "log" where that leaves one slice with over 90% of the rows.
+
+    Returns
+    -------
+    Diagnosis
+
+    Examples
+    --------
+    >>> from skewridge import diagnose
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(5000, 2, random_state=0)
+    >>> diagnose(y, X).matters
+    True
+    >>> print(diagnose(make_peaks(5000, 2, peaks=0, random_state=0)[1]).meaning)
+    N* is 1.9 N, as for a normal response: not skewed enough to matter. Oversampling copies few rows, and the risk
+    stays of the same order as without it.
+    """
+    y = check_vector("y", y)
+    d = None if X is None else width_of(X, len(y))
+    rule = choose_rule(y, slices, np.ones(len(y)))
+    settings = PartitionSettings(n_nodes, rule).check()
+    check_n_nodes(settings, len(y))
+    cut = slice_quietly(y, rule)
+    equal = cut if not _is_log(rule) else slice_quietly(y, "scott")
+    scenario = scenario_of(equal)
+    k, refusal = nodes_for(y, cut, settings, d or 1)
+    pi = inclusion_probability(cut.counts, cut.copies, k)
+    rare = rare_slices(cut.counts) if len(cut.occupied) > 1 else np.zeros(len(cut), dtype=bool)
+    n_rare = int(cut.counts[rare].sum())
+    return Diagnosis(
+        n_rows=len(y),
+        n_features=d,
+        skewness=skewness(y),
+        rule=rule_name(rule),
+        edges=np.clip(cut.edges, y.min(), y.max()),
+        counts=cut.counts,
+        copies=cut.copies,
+        rare=rare,
+        n_oversampled=cut.n_oversampled,
+        n_nodes=k,
+        n_distinct=k * float(np.dot(cut.counts, pi)),
+        rare_rows=n_rare,
+        rare_per_node=float(np.dot(cut.counts[rare], pi[rare])),
+        rare_per_classical_node=n_rare / k,
+        chance_of_none=_chance_of_none(len(y), n_rare, k),
+        scenario=scenario,
+        matters=scenario == 3,
+        meaning=_meaning(scenario, equal),
+        recommendation=_recommend(scenario, y, rule),
+        refusal=refusal,
+    )
+
+
+def skewness(y: FloatArray) -> float:
+    """m3 / m2^(3/2), the standardised third moment; 0 for a constant y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(skewness(np.array([0.0, 0.0, 0.0, 1.0])), 3)
+    1.155
+    """
+    centred = y / (float(np.abs(y).max()) or 1.0)
+    centred = centred - centred.mean()
+    spread = float(np.sqrt(np.mean(centred**2)))
+    return float(np.mean((centred / spread) ** 3)) if spread > 0 and np.ptp(y) > 0 else 0.0
+
+
+def scenario_of(slices: Slices) -> int:
+    """Tell the paper's scenarios apart: N* near N, N* of the order of N, or N* of the order of l N.
+
+    The paper's orders need numbers here: 1.5 N, 5 N; and where l is small, a fullest slice with half of the rows beside
+    an emptiest one with a tenth of N/l.
+    """
+    counts = slices.counts[slices.occupied]
+    growth = slices.n_oversampled / slices.n_rows
+    lopsided = counts.max() >= FULL * slices.n_rows and counts.min() <= NEARLY_EMPTY * slices.n_rows / len(counts)
+    if growth >= HIGH or (len(counts) > 1 and lopsided):
+        return 3
+    return 2 if growth > EVEN else 1
+
+
+def rule_name(rule: Any) -> str:
+    """What a rule is called: its name, or what kind of slices were given."""
+    if isinstance(rule, str):
+        return rule
+    return "equal widths" if np.ndim(rule) == 0 else "edges given"
+
+
+def _is_log(rule: Any) -> bool:
+    return isinstance(rule, str) and rule == "log"
+
+
+def _chance_of_none(n_rows: int, n_rare: int, k: int) -> float:
+    """C(N - R, N/k) / C(N, N/k): that N/k rows drawn at random hold none of the rare ones."""
+    total, rare, drawn = (np.array([value]) for value in (n_rows, n_rare, n_rows // k))
+    return float(np.exp(log_absence(total, rare, drawn)[0]))
+
+
+def _meaning(scenario: int, slices: Slices) -> str:
+    counts = slices.counts[slices.occupied]
+    grown = f"N* is {slices.n_oversampled / slices.n_rows:.2g} N"
+    if len(counts) == 1:
+        return "y is constant or was cut into one slice: there is nothing to balance, and nothing is skewed."
+    if scenario == 1:
+        return (
+            f"{grown}: not skewed at all. The response fills its range evenly, next to nothing is copied, and "
+            "Algorithms 1 and 2 are alike."
+        )
+    if scenario == 2:
+        return (
+            f"{grown}, as for a normal response: not skewed enough to matter. Oversampling copies few rows, and the "
+            "risk stays of the same order as without it."
+        )
+    case = (
+        "far fewer than N/l: the paper's first case, where it promises no lower order of risk"
+        if counts.min() < NEARLY_EMPTY * slices.n_rows / len(counts)
+        else "about N/l: the paper's second case, where N~ grows with l if k does"
+    )
+    return (
+        f"{grown}: most of the range holds few of the rows. The fullest of {len(counts):,} occupied slices of equal "
+        f"width holds {counts.max() / slices.n_rows:.0%} of them, the emptiest {counts.min():,}, {case}."
+    )
+
+
+def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
+    """Adaptive centres always, since they fall back to random ones; what divide and conquer would need differs."""
+    m = most_tried(len(y), len(y))
+    taken = rule if scenario == 3 else 1
+    k, refusal = nodes_for(y, slice_quietly(y, taken), PartitionSettings(slices=taken), 1)
+    reasons = (
+        "AdaptiveKernelRidge keeps every row in the loss and puts centres where y is rare, if cross-validation finds "
+        f"that it helps; it tries up to {m:,} centres",
+        _about_nodes(scenario, len(y), rule, k, refusal),
+    )
+    return Recommendation("AdaptiveKernelRidge()", m, plain(taken), k, reasons)
+
+
+def _about_nodes(scenario: int, n_rows: int, rule: Any, k: int, refusal: str | None) -> str:
+    if n_rows < SINGLE_NODE_BELOW:
+        return f"fewer than {SINGLE_NODE_BELOW:,} rows need no divide and conquer: DacKernelRidge(n_nodes=1) is exact"
+    if scenario < 3:
+        return (
+            "the response is not skewed enough for oversampling: for divide and conquer take "
+            f"DacKernelRidge(n_nodes={k}, slices=1), Algorithm 1"
+        )
+    if refusal is not None:
+        return f"divide and conquer: {refusal}"
+    return (
+        f"for divide and conquer, {k:,} nodes ({rule_name(rule)}); noise in y decides which rows are copied, so "
+        "compare slice_on='pilot'"
+    )

@@ -1,0 +1,191 @@
+"""What each way of fitting will need, before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from skewridge._plain_data import plain
+from skewridge._typing import FloatArray
+from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
+from skewridge.centers.choosing import SEARCH_ROWS, Rows, Wish, most_centers, n_bytes
+from skewridge.centers.judging import pass_work
+from skewridge.centers.selection import center_levels
+from skewridge.engine.memory import Budget
+from skewridge.nodes.planning import (
+    FEWEST_ROWS_PER_NODE,
+    PartitionSettings,
+    Plan,
+    check_n_nodes,
+    choose_n_nodes,
+    make_plan,
+    memory_refusal,
+)
+from skewridge.response.slices import Slices, slice_quietly
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one way of fitting needs.
+
+    Attributes
+    ----------
+    fit : the estimator, as one would write it
+    n_bytes : peak memory beyond the data passed in
+    n_flops : floating-point operations of one fit with every setting known
+    fits : whether the memory holds it
+    """
+
+    fit: str
+    n_bytes: float
+    n_flops: float
+    fits: bool
+
+
+@dataclass(frozen=True)
+class FitPlan(Plan):
+    """The size of Algorithm 2 on this response, and what it and its rivals need.
+
+    Attributes
+    ----------
+    n_rows, n_features, n_slices, n_nodes, n_oversampled, n_distinct, n_bytes, n_flops : N, d, l, k, N*, expected N~,
+        and what Algorithm 2 needs
+    allowed : the memory there is, in bytes
+    costs : of adaptive centres, Algorithm 2, Algorithm 1 on as many nodes, and the exact fit
+    refusal : why Algorithm 2 would be refused, and what would fit; None where it would not
+    """
+
+    allowed: float = float("inf")
+    costs: tuple[Cost, ...] = ()
+    refusal: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return dict(plain(self))
+
+    def __str__(self) -> str:
+        width = max(len(cost.fit) for cost in self.costs)
+        lines = [
+            super().__str__(),
+            f"{'':{width}}  {'memory':>9}  {'flops':>7}",
+            *(
+                f"{c.fit:{width}}  {format_bytes(c.n_bytes):>9}  {c.n_flops:7.1e}{'' if c.fits else '  too large'}"
+                for c in self.costs
+            ),
+            "Operations are those of one fit with every setting known; choosing them takes 5 to 60 times as many.",
+        ]
+        return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
+
+
+def plan(
+    y: Any,
+    X: Any = None,
+    *,
+    n_features: int = 1,
+    n_nodes: Any = "auto",
+    slices: Any = "scott",
+    oversampling: float = 1.0,
+    max_per_slice: int | None = None,
+    n_centers: Any = "auto",
+    memory_limit: Any = None,
+    n_jobs: int | None = None,
+) -> FitPlan:
+    """Return N*, the expected N~, memory and operations of a fit before any work.
+
+    Parameters
+    ----------
+    y : (N,) array or series
+    X : (N, d) array or data frame, optional
+        Only its shape is looked at; without it d is ``n_features``.
+    n_features : int, default=1
+    n_nodes, slices, oversampling, max_per_slice : as in :class:`~skewridge.DacKernelRidge`
+    n_centers : int or "auto", default="auto"
+        As in :class:`~skewridge.AdaptiveKernelRidge`; "auto" is planned with the most that it would try.
+    memory_limit : int or str, optional
+        In bytes, or a text such as "2GB". None: the machine's memory.
+    n_jobs : int, optional
+        Threads; each holds a matrix.
+
+    Returns
+    -------
+    FitPlan
+
+    Examples
+    --------
+    >>> from skewridge import plan
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(10_000, 2, random_state=0)
+    >>> planned = plan(y, X, n_nodes=100)
+    >>> planned.n_distinct > 10_000  # rare rows sit in several nodes
+    True
+    >>> [cost.fit for cost in planned.costs][1:3]
+    ['DacKernelRidge(n_nodes=100)', 'DacKernelRidge(n_nodes=100, slices=1)']
+    """
+    y = check_vector("y", y)
+    d = check_integer("n_features", n_features, 1) if X is None else width_of(X, len(y))
+    settings = PartitionSettings(n_nodes, slices, oversampling, max_per_slice).check()
+    check_n_nodes(settings, len(y))
+    budget = Budget(None if memory_limit is None else check_bytes("memory_limit", memory_limit))
+    workers = effective_n_jobs(n_jobs)
+    cut = slice_quietly(y, slices, oversampling)
+    k, refusal = nodes_for(y, cut, settings, d)
+    told = make_plan(cut, k, d, max_per_slice, workers)
+    refusal = refusal or memory_refusal(y, cut, replace(settings, n_nodes=k), told, budget, workers)
+    whole = slice_quietly(y, 1)
+    costs = (
+        _adaptive_cost(len(y), d, n_centers, budget, workers),
+        _partition_cost(told, "", budget),
+        _partition_cost(make_plan(whole, k, d, max_per_slice, workers), ", slices=1", budget),
+        _partition_cost(make_plan(whole, 1, d), "", budget),
+    )
+    return FitPlan(**vars(told), allowed=budget.allowed, costs=costs, refusal=refusal)
+
+
+def width_of(X: Any, n_rows: int) -> int:
+    """Return the number of columns of a table with so many rows, or raise."""
+    shape = np.shape(X)
+    if len(shape) != 2 or shape[0] != n_rows:
+        raise ValueError(f"X must be a table with one row for every y: expected ({n_rows}, d), got shape {shape}.")
+    return int(shape[1])
+
+
+def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_features: int) -> tuple[int, str | None]:
+    """Return how many nodes are taken; where "auto" finds none, the most it looks at and why it refuses them."""
+    if settings.n_nodes != "auto":
+        return int(settings.n_nodes), None
+    try:
+        return choose_n_nodes(y, cut, settings, n_features), None
+    except ValueError as refusal:
+        return len(y) // FEWEST_ROWS_PER_NODE, str(refusal)
+
+
+def most_tried(n_rows: int, most: int) -> int:
+    """Return the most centres that n_centers="auto" tries, of those that the memory holds."""
+    return max(center_levels(min(n_rows, SEARCH_ROWS), most))
+
+
+def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
+    return Cost(f"DacKernelRidge(n_nodes={told.n_nodes}{more})", told.n_bytes, told.n_flops, budget.holds(told.n_bytes))
+
+
+def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:
+    """The most centres that would be tried or were given; the fit's own pass over the rows."""
+    given = None if n_centers == "auto" else min(check_integer("n_centers", n_centers, 1, also=" or 'auto'"), n_rows)
+    wish = Wish(given, None, "auto", "response", ("matern32",), "auto", 3, "auto", fit_intercept=True, learns=True)
+    rows = _stand_in(n_rows, d)
+    try:
+        most, fits = most_centers(n_rows, rows, wish, budget), True
+    except MemoryError:
+        most, fits = 1, False
+    m = most_tried(n_rows, most) if given is None else given
+    name = f"AdaptiveKernelRidge(n_centers={m})" if given else f"AdaptiveKernelRidge(), at most {m} centres"
+    return Cost(name, n_bytes(m, rows, wish, workers if fits else 1), pass_work(n_rows, m), fits)
+
+
+def _stand_in(n_rows: int, d: int) -> Rows:
+    """Rows of the right shape that hold nothing: only their numbers are asked for."""
+    X, Y = (np.broadcast_to(0.0, (n_rows, width)) for width in (d, 1))
+    return Rows(X, Y, Y[:, 0], X, Y, None, 0)

@@ -1,0 +1,1 @@
+"""Level 1: kernel ridge regression on response-adaptive centres."""

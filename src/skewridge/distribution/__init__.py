@@ -1,0 +1,1 @@
+"""From errors of rows that a fit has not seen to intervals."""

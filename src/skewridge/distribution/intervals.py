@@ -1,0 +1,163 @@
+"""Prediction intervals: conformal within slices of the prediction (Mondrian conformal prediction).
+
+The errors y - f(x) of rows that the model has not seen are sorted into slices of f(x); a new row's interval is f(x)
+plus the errors' tail quantiles in its slice. Where rows are exchangeable and slices fixed beforehand, y lies below the
+interval with probability at most (1 - coverage) / 2 given the slice, and above it with no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import ceil
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge._validation import check_real
+from skewridge.response.slices import slice_labels
+
+FEWEST_ROWS = 50  # in a slice of the prediction; smaller ones are joined with their neighbours
+_SLACK = 1e-9  # weights that add up to a whole number but for rounding
+
+
+@dataclass(frozen=True)
+class Bands:
+    """What is added to a prediction, by slices of it: the interval is prediction + [low, high].
+
+    Attributes
+    ----------
+    edges : (g + 1,) array, slices of the prediction
+    low, high : (g,) arrays; infinite where there are too few rows
+    n_rows : (g,) array, calibration rows in every slice
+    """
+
+    edges: FloatArray
+    low: FloatArray
+    high: FloatArray
+    n_rows: FloatArray
+
+    def around(self, prediction: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the interval's ends for predictions, (n,) each."""
+        label = slice_labels(prediction, self.edges)
+        return prediction + self.low[label], prediction + self.high[label]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Errors of rows that the model has not seen, by slices of the prediction.
+
+    Attributes
+    ----------
+    edges : (l + 1,) array, slices of the training response
+    starts : (l + 1,) array, where the errors of predictions in each slice start
+    errors : (n,) array, y - prediction
+    weights : (n,) array, how often each row occurs
+    source : "fresh" rows, or "cross-fitted" ones: rows of the fit, predicted by fits without them
+    """
+
+    edges: FloatArray
+    starts: IntArray
+    errors: FloatArray
+    weights: FloatArray
+    source: str
+
+    @property
+    def n_rows(self) -> float:
+        """How many rows it rests on."""
+        return float(self.weights.sum())
+
+    def bands(self, coverage: float) -> Bands:
+        """Return the errors' tail quantiles in every slice, neighbours joined until each slice has enough rows."""
+        tail = check_tail(coverage)
+        mass = np.r_[0.0, np.cumsum(self.weights)][self.starts]
+        first = join_slices(np.diff(mass), max(FEWEST_ROWS, rows_needed(coverage)))
+        bounds = self.starts[[*first, -1]]
+        parts = [slice(low, high) for low, high in pairwise(bounds.tolist())]
+        ends = np.array([_tails(self.errors[part], self.weights[part], tail) for part in parts])
+        rows = np.array([self.weights[part].sum() for part in parts])
+        return Bands(self.edges[[*first, -1]], ends[:, 0], ends[:, 1], rows)
+
+
+def calibration_of(
+    prediction: FloatArray, y: FloatArray, edges: FloatArray, weights: FloatArray, source: str
+) -> Calibration:
+    """Sort errors into slices of the prediction; the edges must not have been chosen by these rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.arange(40.0) % 20
+    >>> found = calibration_of(np.repeat([0.0, 100.0], 20), y, np.array([0.0, 50.0, 100.0]), np.ones(40), "fresh")
+    >>> found.bands(0.8).around(np.array([0.0]))  # too few rows for two slices: all 40 errors count
+    (array([-97.]), array([16.]))
+    """
+    labels = slice_labels(prediction, edges)
+    errors = y - prediction
+    order = np.lexsort((errors, labels))
+    starts = np.searchsorted(labels[order], np.arange(len(edges)))
+    return Calibration(edges, starts, errors[order], weights[order], source)
+
+
+def check_tail(coverage: float) -> Fraction:
+    """Return (1 - coverage) / 2 as a fraction, so that a 0.05th of 20 rows is one row and not 0.999, or raise."""
+    coverage = check_real("coverage", coverage, 0, 1, open_low=True)
+    if coverage == 1:
+        raise ValueError("coverage must be below 1, since errors of any size are possible; got 1.0. Use 0.99, say.")
+    return (1 - Fraction(coverage).limit_denominator(10**6)) / 2
+
+
+def rows_needed(coverage: float) -> int:
+    """Return how many rows a finite interval needs: (n + 1) (1 - coverage) / 2 >= 1.
+
+    Examples
+    --------
+    >>> rows_needed(0.9), rows_needed(0.99)
+    (19, 199)
+    """
+    return ceil(1 / check_tail(coverage)) - 1
+
+
+def join_slices(counts: FloatArray, needed: float) -> list[int]:
+    """Return the first slice of every group of neighbours that holds ``needed`` rows, as far as there are so many.
+
+    Slices are joined from both ends towards the fullest one, so that the outermost rows stay by themselves; what is
+    left over joins the fullest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> join_slices(np.array([90, 3, 4, 0, 2, 6]), 8)  # 2 + 6 stay by themselves; 3, 4 and 0 join the 90
+    [0, 4]
+    """
+    full, many = int(np.argmax(counts)), len(counts)
+    ahead = _ends(counts[:full], needed)
+    behind = [many - end for end in _ends(counts[:full:-1], needed)]
+    first = [0, *ahead, *reversed(behind)]
+    held = np.add.reduceat(counts, first)
+    fullest = int(np.searchsorted(first, full, side="right")) - 1
+    if held[fullest] < needed and len(first) > 1:  # no slice holds so many: join the smaller neighbour
+        left = held[fullest - 1] if fullest > 0 else np.inf
+        right = held[fullest + 1] if fullest + 1 < len(first) else np.inf
+        del first[fullest if left <= right else fullest + 1]
+    return first
+
+
+def _ends(counts: FloatArray, needed: float) -> list[int]:
+    """Where groups end that are filled one after the other."""
+    held = accumulate(counts.tolist(), lambda total, count: (0.0 if total >= needed else total) + count)
+    return [place for place, total in enumerate(held, 1) if total >= needed]
+
+
+def _tails(errors: FloatArray, weights: FloatArray, tail: Fraction) -> tuple[float, float]:
+    """The floor((n + 1) tail)-th smallest and largest of errors that occur w times each; infinite where that is 0."""
+    order = np.argsort(errors, kind="stable")
+    ends = [_ranked(errors[places], weights[places], tail) for places in (order, order[::-1])]
+    return (-np.inf if ends[0] is None else ends[0], np.inf if ends[1] is None else ends[1])
+
+
+def _ranked(errors: FloatArray, weights: FloatArray, tail: Fraction) -> float | None:
+    cumulated = np.cumsum(weights)
+    rank = np.floor((weights.sum() + 1.0) * float(tail) + _SLACK)
+    return float(errors[np.searchsorted(cumulated, rank - _SLACK)]) if rank >= 1 else None

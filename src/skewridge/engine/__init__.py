@@ -1,0 +1,1 @@
+"""How work is run: passes over rows in fixed blocks, threads or Dask, checkpoints, memory."""

@@ -1,0 +1,92 @@
+"""How much memory there is, and every reckoning against it: refusals with figures, before any work starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skewridge._validation import format_bytes
+
+GATHERED = 0.25  # of the memory, for rows that are read when they are needed
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The bytes that a fit may hold.
+
+    Attributes
+    ----------
+    limit : the user's ``memory_limit`` in bytes; None is the machine's memory
+    share : of it that may be used
+
+    Examples
+    --------
+    >>> Budget(1e6).require(2e6, "1,000 centres need {need}", "Take 700.")
+    Traceback (most recent call last):
+    MemoryError: 1,000 centres need 2 MB and memory_limit is 1 MB. Take 700.
+    """
+
+    limit: float | None = None
+    share: float = 1.0
+
+    @property
+    def allowed(self) -> float:
+        """Bytes that may be held."""
+        return (machine_memory() if self.limit is None else self.limit) * self.share
+
+    @property
+    def beside_rows(self) -> Budget:
+        """What is left beside rows that are read when they are needed."""
+        return replace(self, share=self.share * (1.0 - GATHERED))
+
+    def __str__(self) -> str:
+        which = "the machine has" if self.limit is None else "memory_limit is"
+        less = "" if self.share == 1.0 else f" without the {1 - self.share:.0%} that rows are read into"
+        return f"{which} {format_bytes(self.allowed)}{less}"
+
+    def holds(self, need: float) -> bool:
+        """True if so many bytes may be held."""
+        return need <= self.allowed
+
+    def require(self, need: float, what: str, remedy: str) -> None:
+        """Raise MemoryError unless so many bytes may be held; ``{need}`` in ``what`` is replaced by the figure."""
+        if not self.holds(need):
+            raise MemoryError(f"{what.replace('{need}', format_bytes(need))} and {self}. {remedy}")
+
+    def largest(self, need: Callable[[int], float], most: int) -> int:
+        """The largest n up to ``most`` whose need, which grows with n, may be held; 0 where none may."""
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.holds(need(middle)) else (low, middle - 1)
+        return low
+
+    def threads(self, need: Callable[[int], float], wanted: int) -> int:
+        """The most threads up to ``wanted`` whose need may be held; at least one."""
+        return next((n for n in range(wanted, 1, -1) if self.holds(need(n))), 1)
+
+
+MACHINE = Budget()  # all that there is
+
+
+def require_on_worker(need: float, there: float, what: str, remedy: str) -> None:
+    """Raise MemoryError where a task needs more bytes than the smallest worker of a cluster has for it."""
+    if need > there:
+        raise MemoryError(
+            f"{what} {format_bytes(need)} on a worker, and the smallest worker has {format_bytes(there)} a thread. "
+            f"Start workers with more memory or fewer threads, {remedy}."
+        )
+
+
+def machine_memory() -> float:
+    """The memory of the machine, or of the container, in bytes; infinite where the system does not say."""
+    try:
+        physical = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        physical = float("inf")
+    try:
+        return min(physical, float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no control group, or one without a limit ("max")
+        return physical

@@ -1,0 +1,96 @@
+"""What every estimator's shell shares: checks of parameters and data, and how to run."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from skewridge._validation import (
+    check_bytes,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_magnitude,
+    check_real,
+    check_same_order,
+)
+from skewridge.engine.chunked import Table
+from skewridge.engine.job import make_job
+from skewridge.engine.memory import Budget
+from skewridge.engine.passes import check_rows
+from skewridge.estimators.calibrating import IntervalMixin
+from skewridge.estimators.notebook import NotebookMixin
+from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
+
+PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
+
+
+class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
+    """Parameters and checks that all kernel estimators have."""
+
+    @property
+    def _job(self):
+        return make_job(self.n_jobs, self.verbose)
+
+    @property
+    def _budget(self):
+        return Budget(None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit))
+
+    def _check_kernel_parameters(self, names):
+        check_integer("degree", self.degree, 1, MAX_DEGREE)
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, ["auto", "median"])
+        elif set(names) <= set(BANDWIDTH_FREE):
+            raise ValueError(
+                f"The {names[0]} kernel takes no bandwidth; got bandwidth={self.bandwidth!r}. Leave it at 'auto'."
+            )
+        else:
+            check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
+
+    def _check_running(self):
+        check_flag("fit_intercept", self.fit_intercept)
+        self._check_machine()
+
+    def _check_machine(self):
+        if self.memory_limit is not None:
+            check_bytes("memory_limit", self.memory_limit)
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
+        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    def _check_data(self, X, y, **options):
+        """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
+        checked = clone(self)
+        if isinstance(X, Table):
+            return checked, X, self._check_table(checked, X, y, **options)
+        check_same_order(X, y)
+        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
+        check_magnitude("X", X)
+        check_magnitude("y", y)
+        checked._precision = X.dtype
+        return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
+
+    def _check_table(self, checked, X, y, multi_output=False):
+        """Check what is read in chunks as an array would be, and return the response."""
+        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
+        y = y if multi_output else column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_magnitude("y", y)
+        check_rows(X, self._job.unkept)
+        checked.n_features_in_, checked._precision = X.shape[1], X.precision
+        if X.names is not None:
+            checked.feature_names_in_ = np.array(X.names, dtype=object)
+        return y
+
+    def _take_over(self, checked):
+        """Take what was validated on the clone, and forget what an earlier fit left."""
+        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+
+    def _check_new(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=PRECISIONS, order="C", reset=False)
+        check_magnitude("X", X)
+        return X

@@ -1,0 +1,294 @@
+"""The shell of the smoothing spline: parameters in, fitted attributes out."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
+from skewridge.engine.job import one_blas_thread
+from skewridge.engine.passes import predict_rows
+from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.calibrating import fit_quietly
+from skewridge.estimators.notebook import spline_summary
+from skewridge.features.scaling import unit_responses
+from skewridge.model_selection import draw_seed
+from skewridge.response.sampling import make_pool
+from skewridge.response.slices import check_slice_rule
+from skewridge.splines.fit import Wish, fit_rows
+from skewridge.splines.terms import check_pairs, check_splines, make_domain, make_model
+
+FEWEST_KNOTS = 30
+RAISED = 1.01  # times the penalty given: a larger one was used, and that is told
+
+
+class SmoothingSpline(KernelEstimator):
+    """Smoothing-spline ANOVA: main effects and chosen interactions, each with a weight of its own.
+
+    ``f = sum of free functions + sum_b f_b`` minimises ``(1/N) sum_i w_i (y_i - f(x_i))^2 + penalty sum_b ||f_b||^2 /
+    theta_b`` among the functions that q knots span, N = sum w. A cubic spline's constant and line are free and its
+    smooth part costs the integral of the squared second derivative; a linear spline's constant is free and the rest
+    costs that of the squared first derivative. Costs N (p q)^2 for p penalised terms, once; a prediction costs p q
+    kernel values.
+
+    Features must be numbers: categories are out of scope. A constant feature takes no part.
+
+    Parameters
+    ----------
+    spline : {"cubic", "linear"} or list of them, default="cubic"
+        For all features, or for each.
+    interactions : None, "all" or list of pairs, default=None
+        Which features interact, by column number or name. Two cubic splines add a free product of lines and three
+        penalised terms, line by smooth, smooth by line and smooth by smooth.
+    knots : {"random", "adaptive"} or array of row numbers, default="random"
+        How knots are drawn among the distinct rows: uniformly, or evenly over the slices of the response; or which
+        rows they are.
+    n_knots : int or "auto", default="auto"
+        q. "auto" is max(30, 10 N^(2/9)), and never more than the distinct rows.
+    slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
+        How the response is cut for adaptive knots.
+    penalty : float or "auto", default="auto"
+        lambda; "auto" minimises GCV.
+    theta : "auto", "start" or array of floats, default="auto"
+        The terms' weights, in the order of ``terms_``. "start" takes the squared norms of the terms of a first fit;
+        "auto" goes on from there to the least GCV. Chosen weights leave ``sum_b theta_b R_b(z, z)``, averaged over the
+        knots, as weights of 1 have it: only their ratio to the penalty matters.
+    alpha : float, default=1.4
+        GCV is ``(RSS / N) / (1 - alpha tr A / N)^2``; 1 is the plain criterion, more is smoother.
+    memory_limit : int or str, optional
+        In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the
+        machine's memory.
+    n_jobs : int, optional
+        Threads. The result is the same to the last bit for any number.
+    random_state : int, RandomState instance or None, default=None
+        Decides which rows become knots.
+    verbose : int, default=0
+        Whether to report progress on stderr.
+
+    Attributes
+    ----------
+    terms_ : list of str
+        The penalised terms: s(x) a smooth part, x a line, a:b a product.
+    free_terms_ : list of str
+        The functions that are not penalised, "1" the constant.
+    theta_ : (p,) array, the terms' weights; 0 for a term of a constant feature
+    penalty_ : float
+    knots_ : (q, d) array, distinct rows of X
+    knot_rows_ : (q,) array, their places in X
+    coef_ : (q,) array, of sum_b theta_b R_b(x, knot)
+    null_coef_ : (m,) array, of the free functions
+    gcv_ : float, the score; infinite where too few rows are left for it
+    dof_ : float, degrees of freedom, tr A
+    sigma2_ : float, the estimated variance of the noise, RSS / (N - tr A)
+    n_iter_ : int, steps of the search for theta
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge import SmoothingSpline
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((300, 2))
+    >>> y = np.sin(6 * X[:, 0]) * X[:, 1] + 0.1 * rng.standard_normal(300)
+    >>> model = SmoothingSpline(interactions="all", random_state=0).fit(X, y)
+    >>> model.terms_
+    ['s(x0)', 's(x1)', 'x0:s(x1)', 's(x0):x1', 's(x0):s(x1)']
+    >>> mean, std = model.predict([[0.25, 1.0]], return_std=True)
+    >>> bool(abs(mean[0] - np.sin(1.5)) < 3 * std[0])
+    True
+    """
+
+    def __init__(
+        self,
+        spline="cubic",
+        interactions=None,
+        knots="random",
+        n_knots="auto",
+        slices="auto",
+        penalty="auto",
+        theta="auto",
+        alpha=1.4,
+        memory_limit=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.spline = spline
+        self.interactions = interactions
+        self.knots = knots
+        self.n_knots = n_knots
+        self.slices = slices
+        self.penalty = penalty
+        self.theta = theta
+        self.alpha = alpha
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Draw knots, pass over the rows once, choose the terms' weights and the penalty, solve.
+
+        Parameters
+        ----------
+        X : (N, d) array or data frame
+        y : (N,) array or series; paired with the rows of X by position
+        sample_weight : (N,) array, optional
+            Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        checked, X, y = self._check_data(X, y)
+        features = getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])])
+        pairs = check_pairs(self.interactions, X.shape[1], features)
+        full = make_model(check_splines(self.spline, X.shape[1]), pairs)
+        names = full.names(features)
+        given = self._check_theta(names[1])
+        weights, kept = check_weights(sample_weight, len(X))
+        domain = make_domain(X[kept])
+        free, terms = full.among(domain.varies)
+
+        seed = draw_seed(self.random_state)
+        pool = make_pool(X[kept], y[kept, None], weights, self.slices, seed)
+        rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
+        knot_rows = self._knot_rows(X, pool, kept)
+        unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
+        model, wish = full.only(free, terms), self._wish(given, terms)
+        with one_blas_thread():
+            fit = fit_rows(
+                model, domain(X[knot_rows]), domain(X[rows]), unit[:, 0], pool.weights, wish, self._budget, self._job
+            )
+
+        self._take_over(checked)
+        self._seen, self._seed = (X[kept], y[kept, None], weights), seed
+        self._remember_response(y[kept, None], weights)
+        self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
+        self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
+        self.free_terms_, self.terms_ = names
+        self._remember(full, free, terms)
+        self._warn(pool.weights.sum())
+        return self
+
+    def predict(self, X, return_std=False):
+        """Return the estimate; beyond the features' ranges it goes on along its tangents.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        return_std : bool, default=False
+            Whether to return as well the posterior standard deviation of f, a Gaussian process on the knots' functions
+            with flat priors on the free ones and the estimated noise.
+
+        Returns
+        -------
+        prediction : (n,) array
+        std : (n,) array, with ``return_std=True``
+        """
+        X = self._check_new(X)
+        X = self._domain(X.astype(np.float64))
+        with one_blas_thread():
+            job = self._job.here
+            found = [predict_rows(self._fit.predict, X, job) * self._unit + self._mean]
+            if return_std:
+                found.append(predict_rows(self._fit.std, X, job, "standard deviations") * self._unit)
+        if not np.isfinite(found[0]).all():
+            raise ValueError("The spline overflows at some of these points, too far beyond the range that was fitted.")
+        return tuple(found) if return_std else found[0]
+
+    def _summary(self):
+        return spline_summary(self)
+
+    def _refitted(self, X, Y, weights, X_new):
+        """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
+        settings = {"theta": self.theta_, "penalty": self.penalty_, "random_state": self._seed}
+        if not isinstance(self.knots, str):
+            settings["knots"] = "random"
+        return fit_quietly(clone(self).set_params(**settings), X, Y[:, 0], weights).predict(X_new)
+
+    def _check_parameters(self):
+        if isinstance(self.knots, str):
+            check_choice("knots", self.knots, ["random", "adaptive"])
+        elif not is_auto(self.n_knots):
+            raise ValueError(f"n_knots must be 'auto' where knots are given as rows; got {self.n_knots!r}.")
+        if not is_auto(self.n_knots):
+            check_integer("n_knots", self.n_knots, 1, also=" or 'auto'")
+        if not is_auto(self.slices):
+            check_slice_rule(self.slices)
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, ["auto"])
+        else:
+            check_real("penalty", self.penalty, 0, open_low=True, also=" or 'auto'")
+        check_real("alpha", self.alpha, 0)
+        self._check_machine()
+
+    def _check_theta(self, names):
+        """The weights that were given, one for each of some terms, or None."""
+        if isinstance(self.theta, str):
+            check_choice("theta", self.theta, ["auto", "start"])
+            return None
+        theta = np.asarray(self.theta)
+        fine = theta.shape == (len(names),) and theta.dtype.kind in "iuf"
+        if not fine or not np.isfinite(theta).all() or (theta < 0).any():
+            raise ValueError(
+                f"theta must be 'auto', 'start' or a nonnegative number for each of the terms {', '.join(names)}; "
+                f"got {self.theta!r}."
+            )
+        return theta.astype(np.float64)
+
+    def _knot_rows(self, X, pool, kept):
+        """The rows that become knots; rows at the same point count once."""
+        if isinstance(self.knots, str):
+            n_rows = pool.weights.sum()
+            wanted = max(FEWEST_KNOTS, np.ceil(10 * n_rows ** (2 / 9))) if self.n_knots == "auto" else self.n_knots
+            drawn = pool.draw(min(int(wanted), len(pool)), float(self.knots == "adaptive"))
+            rows = kept[pool.rows[drawn]]
+        else:
+            rows = self._given_rows(kept)
+        return rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
+
+    def _given_rows(self, kept):
+        rows = np.asarray(self.knots)
+        if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu" or not np.isin(rows, kept).all():
+            raise ValueError(
+                "knots must be 'random', 'adaptive' or row numbers of X, each of positive sample_weight; "
+                f"got {self.knots!r}."
+            )
+        return rows.astype(np.int64)
+
+    def _wish(self, theta, terms):
+        return Wish(
+            None if isinstance(self.penalty, str) else float(self.penalty),
+            None if theta is None else theta[terms],
+            self.theta == "auto" if theta is None else False,
+            float(self.alpha),
+        )
+
+    def _remember(self, full, free, terms):
+        fit = self._fit
+        terms = np.array(terms, dtype=np.int64)[fit.features.places]
+        self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
+        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
+        self.null_coef_[0] += self._mean
+        self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
+        self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2
+
+    def _warn(self, n_rows):
+        n_free = self._fit.free.basis.shape[1]
+        if self.penalty == "auto" and self.alpha * n_free >= n_rows and len(self._fit.theta):
+            warn_user(
+                f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
+                "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
+            )
+        if not isinstance(self.penalty, str) and self.penalty_ > RAISED * self.penalty:
+            warn_user(
+                f"penalty={self.penalty:g} is below what rounding can tell from none with these knots; "
+                f"{self.penalty_:g} was used."
+            )
+        if not self._fit.converged:
+            warn_user(
+                f"The search for theta ended after {self.n_iter_} steps, before GCV settled. Use fewer terms, or "
+                "theta='start'."
+            )

@@ -1,0 +1,1 @@
+"""The columns of X before any kernel sees them."""

@@ -1,0 +1,96 @@
+"""Features on a common scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge._validation import TINIEST
+from skewridge.engine.chunked import RowData, is_held
+from skewridge.engine.job import Job
+from skewridge.engine.passes import extremes, sum_rows
+
+OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
+CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """(x - shift) * scale, feature by feature."""
+
+    shift: FloatArray
+    scale: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the scaled features."""
+        return np.ascontiguousarray((X - self.shift) * self.scale)
+
+    def times(self, multipliers: FloatArray) -> Scaling:
+        """The same with scaled features multiplied by something."""
+        return Scaling(self.shift, self.scale * multipliers)
+
+
+def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return responses of mean 0 (where they are centred) and magnitude about 1, the means, and the units.
+
+    Units are powers of two: what is computed is the same to the last bit in any of them, and nothing overflows.
+    """
+    largest = np.maximum(np.abs(Y).max(axis=0), TINIEST)
+    means = np.average(Y / largest, axis=0, weights=weights) * largest if centre else np.zeros(Y.shape[1])
+    centred = Y - means
+    size = np.abs(centred).max(axis=0)
+    centred[:, size <= CONSTANT * largest] = 0.0  # what is left of a constant output is rounding
+    units = 2.0 ** np.floor(np.log2(np.maximum(size, TINIEST)))
+    return centred / units, means, units
+
+
+def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
+    """The outputs' variances, (p,); 1 for an output that is constant up to rounding."""
+    found = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
+    return np.where(found > (CONSTANT * np.abs(Y).max(axis=0)) ** 2, found, 1.0)
+
+
+def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What predictions stay between, (p,) and (p,): where there are no rows, a wide kernel may go anywhere."""
+    low, high = Y.min(axis=0), Y.max(axis=0)
+    return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
+
+
+def no_scaling(n_features: int) -> Scaling:
+    """Leave features as they are."""
+    return Scaling(np.zeros(n_features), np.ones(n_features))
+
+
+def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) -> Scaling:
+    """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standard_scaling(np.array([[0.0, 7.0], [2.0, 7.0]]), np.ones(2))(np.array([[2.0, 8.0]]))
+    array([[1., 0.]])
+    """
+    job = _light(X, job or Job())
+    largest = np.abs(extremes(X, job)).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
+    total = float(weights.sum())
+    mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], job, "means")[0] / total
+    squares = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], job, "spreads")[
+        0
+    ]
+    deviation = np.sqrt(squares / total)
+    varies = deviation > CONSTANT
+    scale = np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies & (deviation * unit > 1e-300))
+    return Scaling(mean * unit, scale)
+
+
+def _light(X: RowData, job: Job) -> Job:
+    """Rows that are here are looked at here."""
+    return job.here if is_held(X) else job
+
+
+def range_rows(kernel: str, X: RowData, job: Job) -> FloatArray:
+    """Two rows that span the others, (2, d), which the sobolev kernel is scaled by; none for the others."""
+    return extremes(X, _light(X, job)) if kernel == "sobolev" else np.empty((0, X.shape[1]))

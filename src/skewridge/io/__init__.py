@@ -1,0 +1,1 @@
+"""Where rows come from: files, Dask collections, and which columns are features and response."""

@@ -1,0 +1,100 @@
+"""Dask arrays and frames as tables: partitions stay where they are, and blocks are cut without moving them here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.engine.chunked import Table
+from skewridge.engine.job import Engine
+from skewridge.engine.passes import BLOCK_ROWS, FAN_IN
+from skewridge.io.column_roles import array_parts, frame_parts
+
+CHUNK_BLOCKS = (FAN_IN, 512)  # fewest and most blocks of a chunk
+
+
+@dataclass(frozen=True)
+class LazyChunk:
+    """Rows that Dask holds or can make: a future, or a delayed value."""
+
+    value: Any
+    n_rows: int
+
+    @property
+    def handle(self) -> Any:
+        """The future itself, which Dask hands to a task as what it holds; a delayed value is made here."""
+        return self.value if self._is_future else self
+
+    @property
+    def _is_future(self) -> bool:
+        return hasattr(type(self.value), "result")  # a delayed value has any attribute, its type has not
+
+    @property
+    def identity(self) -> str:
+        """Dask names values by what they are made of."""
+        return str(self.value.key)
+
+    def __str__(self) -> str:
+        return f"Dask's {self.value.key}"
+
+    def read(self) -> FloatArray:
+        """The rows, here."""
+        found = self.value.result() if self._is_future else self.value.compute()
+        return np.ascontiguousarray(found, dtype=np.float64)
+
+
+def is_collection(source: Any) -> bool:
+    """Whether something is a Dask array or frame; Dask need not be there."""
+    return type(source).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
+def open_collection(
+    source: Any, target: Any, features: Sequence[Any] | None, engine: Engine | None
+) -> tuple[Table, FloatArray | None]:
+    """The features as a table, and the response, which comes here."""
+    named = hasattr(source, "columns")
+    X, y = (frame_parts if named else array_parts)(source, target, features)
+    names = tuple(str(name) for name in X.columns) if named else None
+    array = X.to_dask_array(lengths=True) if named else X
+    if np.isnan(array.shape[0]):
+        array = array.compute_chunk_sizes()
+    chunks = _chunks(array.astype(np.float64), engine)
+    precision = np.float32 if array.dtype == np.float32 else np.float64
+    take = None if engine is None else engine.take
+    table = Table(chunks, array.shape[1], names, precision, take=take)
+    return table, None if y is None else np.asarray(y.compute() if is_collection(y) else y)
+
+
+def predicted(estimator: Any, X: Any) -> Any:
+    """The predictions of a Dask collection, as lazy as it is: partition by partition, where they are."""
+    if hasattr(X, "columns"):
+        return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
+    X = X.rechunk({1: -1})
+    if np.ndim(estimator.intercept_):
+        chunks = X.chunks[0], (len(estimator.intercept_),)
+        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
+    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+
+def _predicted_frame(rows: Any, estimator: Any) -> Any:
+    """A partition's predictions with its index."""
+    import pandas as pd
+
+    several = np.ndim(estimator.intercept_)
+    shape = (len(rows), len(estimator.intercept_)) if several else len(rows)
+    found = estimator.predict(rows) if len(rows) else np.empty(shape)
+    return pd.DataFrame(found, index=rows.index) if several else pd.Series(found, index=rows.index, name="prediction")
+
+
+def _chunks(array: Any, engine: Engine | None) -> tuple[LazyChunk, ...]:
+    """Rows in chunks of whole blocks, about as large as they were; only rows at their borders move."""
+    blocks = np.clip(array.shape[0] / max(1, array.numblocks[0]) / BLOCK_ROWS, *CHUNK_BLOCKS)
+    size = FAN_IN ** int(np.log(blocks) / np.log(FAN_IN)) * BLOCK_ROWS
+    array = array.rechunk({0: size, 1: -1})
+    parts = array.to_delayed().ravel().tolist()
+    values = parts if engine is None else engine.keep(parts)
+    return tuple(LazyChunk(value, int(n)) for value, n in zip(values, array.chunks[0], strict=True))

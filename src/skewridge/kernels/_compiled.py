@@ -1,0 +1,567 @@
+"""Compiled loops: similarities, kernel profiles, and products that never hold more than a tile.
+
+Everything here is compiled on first use by numba, releases the GIL and works on *prepared* points (see
+``Kernel.prepare``), so a bandwidth never appears. The left points come as rows ``(n, d)``, the right points
+feature by feature ``(d, m)``: every inner loop then runs over contiguous memory and is vectorised.
+
+Functions that call each other share this file because numba's cache does not notice changes elsewhere.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+from skewridge.linalg.lapack import NOT_FINITE
+
+GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
+
+TILE_ROWS = 64
+TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
+TRANSPOSE_TILE = 32
+PULL_ROWS = 16  # rows of kernel values that are held at a time, m of them each
+
+_SQRT3 = np.sqrt(3.0)
+_SQRT5 = np.sqrt(5.0)
+_FAR = 1e4  # from here on exp(-t) is 0 in any precision, also times a power of t
+
+_LOG2E = 1.4426950408889634
+_LN2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: n * _LN2_HIGH is exact
+_LN2_LOW = 1.9082149292705877e-10
+_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer held in the low bits
+_UNDERFLOW = -708.0
+_GONE = float(np.nextafter(_UNDERFLOW, -np.inf))  # compared with _UNDERFLOW once more, LLVM would turn max into a blend
+
+# The same in single precision; a global np.float32 stays one where a literal would make everything double.
+_LOG2E_32 = np.float32(_LOG2E)
+_LN2_HIGH_32 = np.float32(0.693359375)
+_LN2_LOW_32 = np.float32(-2.12194440e-4)
+_SHIFT_32 = np.float32(12582912.0)  # 1.5 * 2**23
+_UNDERFLOW_32 = np.float32(-87.0)
+_GONE_32 = np.nextafter(_UNDERFLOW_32, np.float32(-np.inf))
+_ZERO_32, _ONE_32, _HALF_32 = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+# Taylor's 1/6, 1/24, 1/120 and 1/720 moved so that the largest relative error is least: 4e-9 instead of 1.6e-7.
+_C3_32, _C4_32, _C5_32, _C6_32 = (np.float32(c) for c in (0.16666535, 0.041667238, 0.00836751, 0.0013863756))
+
+
+def _reinterpreted(origin, target):  # type: ignore[no-untyped-def]
+    """Return an intrinsic that reads the bits of one type as another."""
+
+    @intrinsic
+    def reinterpret(typingctx, x):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            return builder.bitcast(args[0], context.get_value_type(target))
+
+        return target(origin), generate
+
+    return reinterpret
+
+
+_bits_of, _float_of = _reinterpreted(types.float64, types.int64), _reinterpreted(types.int64, types.float64)
+_bits_of_32, _float_of_32 = _reinterpreted(types.float32, types.int32), _reinterpreted(types.int32, types.float32)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+def _exp_double(x):
+    """exp(x) for x <= 0 to 2 units in the last place, as a polynomial that vectorises; 0 below -708.
+
+    x = n ln2 + r with |r| <= ln2 / 2; exp(r) by its Taylor polynomial of degree 13 in Estrin's order, whose
+    terms do not wait for each other; 2**n by its bits. NaN stays NaN, which max passes on where it comes first.
+    """
+    clipped = max(x, _UNDERFLOW)
+    shifted = clipped * _LOG2E + _SHIFT
+    n = shifted - _SHIFT
+    r = clipped - n * _LN2_HIGH
+    r = r - n * _LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + (1 / 2 + r * (1 / 6)) * r2
+    middle = (1 / 24 + r * (1 / 120)) + (1 / 720 + r * (1 / 5040)) * r2
+    high = (1 / 40320 + r * (1 / 362880)) + (1 / 3628800 + r * (1 / 39916800)) * r2
+    top = 1 / 479001600 + r * (1 / 6227020800)
+    value = (low + middle * r4) + (high + top * r4) * (r4 * r4)
+    power = _float_of((_bits_of(shifted) + 1023) << 52)
+    return 0.0 if x <= _GONE else value * power
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+def _exp_single(x):
+    """The same in single precision, by a polynomial of degree 6; 0 below -87."""
+    clipped = max(x, _UNDERFLOW_32)
+    shifted = clipped * _LOG2E_32 + _SHIFT_32
+    n = shifted - _SHIFT_32
+    r = clipped - n * _LN2_HIGH_32
+    r = r - n * _LN2_LOW_32
+    r2 = r * r
+    high = (_C4_32 + r * _C5_32) + _C6_32 * r2
+    value = (_ONE_32 + r) + ((_HALF_32 + r * _C3_32) + high * r2) * r2
+    power = _float_of_32((_bits_of_32(shifted) + np.int32(127)) << np.int32(23))
+    return _ZERO_32 if x <= _GONE_32 else value * power
+
+
+def _exp(x):
+    """exp(x) for x <= 0 in the precision of x."""
+
+
+@overload(_exp)
+def _exp_of(x):
+    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _squares(x, right, start, stop, row):
+    """Squared distances; features come in fours, so that the row is read and written less often."""
+    m, d, f = stop - start, x.size, 0
+    row[:m] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            t0, t1, t2, t3 = u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
+            row[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+        f += 4
+    if f + 2 <= d:
+        u0, u1, z0, z1 = x[f], x[f + 1], right[f, start:stop], right[f + 1, start:stop]
+        for j in range(m):
+            t0, t1 = u0 - z0[j], u1 - z1[j]
+            row[j] += t0 * t0 + t1 * t1
+        f += 2
+    if f < d:
+        u0, z0 = x[f], right[f, start:stop]
+        for j in range(m):
+            t0 = u0 - z0[j]
+            row[j] += t0 * t0
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _similarity(code, x, right, start, stop, row):
+    """What the profile is a function of: squared or absolute distance, inner product, or product of minima."""
+    m, one = stop - start, row.dtype.type(1)
+    if code not in (LAPLACIAN, POLYNOMIAL, SOBOLEV):
+        _squares(x, right, start, stop, row)
+        return
+    row[:m] = 1.0 if code == SOBOLEV else 0.0
+    for f in range(x.size):
+        u = x[f]
+        z = right[f, start:stop]
+        if code == LAPLACIAN:
+            for j in range(m):
+                row[j] += abs(u - z[j])
+        elif code == POLYNOMIAL:
+            for j in range(m):
+                row[j] += u * z[j]
+        else:
+            for j in range(m):
+                row[j] *= one + min(u, z[j])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _integer_power(value, degree, one):
+    result = one
+    while degree > 0:
+        if degree & 1:
+            result *= value
+        value *= value
+        degree >>= 1
+    return result
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _profile(code, degree, row, m):
+    """Turn similarities into kernel values, in place."""
+    one, third = row.dtype.type(1), row.dtype.type(1 / 3)
+    root3, root5, far = row.dtype.type(_SQRT3), row.dtype.type(_SQRT5), row.dtype.type(_FAR)
+    if code == GAUSSIAN:
+        for j in range(m):
+            row[j] = _exp(-row[j])
+    elif code == MATERN12:
+        for j in range(m):
+            row[j] = _exp(-np.sqrt(row[j]))
+    elif code == MATERN32:
+        for j in range(m):
+            t = min(root3 * np.sqrt(row[j]), far)
+            row[j] = (one + t) * _exp(-t)
+    elif code == MATERN52:
+        for j in range(m):
+            t = min(root5 * np.sqrt(row[j]), far)
+            row[j] = (one + t + t * t * third) * _exp(-t)
+    elif code == LAPLACIAN:
+        for j in range(m):
+            row[j] = _exp(-row[j])
+    elif code == POLYNOMIAL:
+        for j in range(m):
+            row[j] = _integer_power(one + row[j], degree, one)
+
+
+@njit(nogil=True, cache=True)
+def _kernel_row(code, degree, x, right, start, stop, row):
+    """k(x, z_j) for the right points start..stop, into row."""
+    _similarity(code, x, right, start, stop, row)
+    _profile(code, degree, row, stop - start)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def _dot(a, b, m):
+    total = a.dtype.type(0)
+    for j in range(m):
+        total += a[j] * b[j]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _add_products(row, coef, start, stop, out):
+    """Add row @ coef[q, start:stop] to every output."""
+    for q in range(coef.shape[0]):
+        out[q] += _dot(row, coef[q, start:stop], stop - start)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _from_products(code, row, own, norms, m):
+    """Squared distances from inner products: ||x||^2 + ||z||^2 - 2 x.z."""
+    if code != POLYNOMIAL:
+        two, zero = row.dtype.type(2), row.dtype.type(0)
+        for j in range(m):
+            row[j] = max(own + norms[j] - two * row[j], zero)
+
+
+@njit(nogil=True, cache=True)
+def gram_lower(code, degree, left, right, out):
+    """The lower triangle (diagonal included) of k(X, X); right is left feature by feature."""
+    for i in range(left.shape[0]):
+        _kernel_row(code, degree, left[i], right, 0, i + 1, out[i])
+
+
+@njit(nogil=True, cache=True)
+def cross(code, degree, left, right, out):
+    """k(X, Z)."""
+    for i in range(left.shape[0]):
+        _kernel_row(code, degree, left[i], right, 0, right.shape[1], out[i])
+
+
+@njit(nogil=True, cache=True)
+def _tile_of(left):
+    """Room for a tile's left points and products: always whole, since BLAS treats fewer rows otherwise."""
+    block = np.zeros((TILE_ROWS, left.shape[1]), dtype=left.dtype)
+    return block, np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
+
+
+@njit(nogil=True, cache=True)
+def _blas_values(code, degree, block, n_rows, rows, norms, tile):
+    """Kernel values of a tile's first rows, (TILE_ROWS, m): inner products by BLAS, then the profile."""
+    m = rows.shape[0]
+    values = tile[: TILE_ROWS * m].reshape(TILE_ROWS, m)
+    np.dot(block, rows.T, values)
+    for i in range(n_rows):
+        _from_products(code, values[i], _dot(block[i], block[i], block.shape[1]), norms, m)
+        _profile(code, degree, values[i], m)
+    return values
+
+
+@njit(nogil=True, cache=True)
+def cross_blas(code, degree, left, rows, norms, lower, out):
+    """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
+    n, m = out.shape
+    block, tile = _tile_of(left)
+    for top in range(0, n, TILE_ROWS):
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
+        for start in range(0, min(m, top + n_rows) if lower else m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            out[top : top + n_rows, start:stop] = values[:n_rows]
+
+
+@njit(nogil=True, cache=True)
+def similarity_upper(code, degree, left, right, out, diagonal):
+    """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
+    n = left.shape[0]
+    for i in range(n):
+        _similarity(code, left[i], right, i, i + 1, diagonal[i : i + 1])
+        _similarity(code, left[i], right, i + 1, n, out[i, i + 1 :])
+
+
+@njit(nogil=True, cache=True)
+def similarity(code, degree, left, right, out):
+    """The similarities of X and Z."""
+    for i in range(left.shape[0]):
+        _similarity(code, left[i], right, 0, right.shape[1], out[i])
+
+
+@njit(nogil=True, cache=True)
+def rescaled(code, degree, similarities, factor, out):
+    """Kernel values from similarities of points that are stretched by a factor more."""
+    m = out.shape[1]
+    for i in range(out.shape[0]):
+        for j in range(m):
+            out[i, j] = similarities[i, j] * factor
+        _profile(code, degree, out[i], m)
+
+
+@njit(nogil=True, cache=True)
+def rescaled_below(code, degree, square, diagonal, factor):
+    """The same for a square matrix: from similarities above its diagonal into its lower triangle."""
+    n = square.shape[0]
+    for top in range(0, n, TRANSPOSE_TILE):
+        bottom = min(top + TRANSPOSE_TILE, n)
+        for start in range(0, bottom, TRANSPOSE_TILE):
+            for i in range(top, bottom):
+                for j in range(start, min(start + TRANSPOSE_TILE, i)):
+                    square[i, j] = square[j, i] * factor
+        for i in range(top, bottom):
+            square[i, i] = diagonal[i] * factor
+            _profile(code, degree, square[i], i + 1)
+
+
+@njit(nogil=True, cache=True)
+def matvec(code, degree, left, right, coef, out):
+    """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
+    n, m = left.shape[0], right.shape[1]
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    out[:] = 0.0
+    for top in range(0, n, TILE_ROWS):
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            for i in range(top, min(top + TILE_ROWS, n)):
+                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _add_products(row, coef, start, stop, out[i])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _add_pull(row, coef, weight, target, out):
+    """Add weight * (target - row @ coef') * row to out, (p, m)."""
+    m = row.size
+    for q in range(coef.shape[0]):
+        left = weight * (target[q] - _dot(row, coef[q], m))
+        for j in range(m):
+            out[q, j] += left * row[j]
+
+
+@njit(nogil=True, cache=True)
+def pull(code, degree, left, right, coef, weights, targets, out):
+    """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
+    n, m = left.shape[0], right.shape[1]
+    values = np.empty((PULL_ROWS, m), dtype=left.dtype)
+    for top in range(0, n, PULL_ROWS):
+        n_rows = min(PULL_ROWS, n - top)
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            for i in range(n_rows):
+                _kernel_row(code, degree, left[top + i], right, start, stop, values[i, start:stop])
+        for i in range(n_rows):
+            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
+
+
+@njit(nogil=True, cache=True)
+def pull_blas(code, degree, left, rows, coef, norms, weights, targets, out):
+    """The same with inner products by BLAS, see matvec_blas."""
+    n, m = left.shape[0], rows.shape[0]
+    block, tile = _tile_of(left)
+    values = np.empty((TILE_ROWS, m), dtype=left.dtype)
+    for top in range(0, n, TILE_ROWS):
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            values[:, start:stop] = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+        for i in range(n_rows):
+            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _nearest(code, x, low, high, near):
+    """The least similarity of x to any point of every box: 0 inside it."""
+    zero = x.dtype.type(0)
+    near[:] = zero
+    for f in range(x.size):
+        u, below, above = x[f], low[f], high[f]
+        for b in range(near.size):
+            gap = max(max(below[b] - u, u - above[b]), zero)
+            near[b] += gap if code == LAPLACIAN else gap * gap
+
+
+@njit(nogil=True, cache=True)
+def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
+    """The same without the boxes of right points whose similarity to a left point is beyond reach.
+
+    The corners of the boxes come feature by feature, (d, B).
+    """
+    row, near = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(low.shape[1], dtype=left.dtype)
+    out[:] = 0.0
+    for i in range(left.shape[0]):
+        _nearest(code, left[i], low, high, near)
+        for b in range(near.size):
+            if not near[b] > reach:  # nor is NaN, which stays NaN
+                start, stop = starts[b], starts[b + 1]
+                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _add_products(row, coef, start, stop, out[i])
+
+
+@njit(nogil=True, cache=True)
+def matvec_blas(code, degree, left, rows, coef, norms, out):
+    """The same with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
+    n, m = left.shape[0], rows.shape[0]
+    block, tile = _tile_of(left)
+    out[:] = 0.0
+    for top in range(0, n, TILE_ROWS):
+        n_rows = min(TILE_ROWS, n - top)
+        block[:n_rows] = left[top : top + n_rows]
+        for start in range(0, m, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, m)
+            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            for i in range(n_rows):
+                _add_products(values[i], coef, start, stop, out[top + i])
+
+
+def _calling(n_arguments):  # type: ignore[no-untyped-def]
+    """Return an intrinsic that calls the C function at an address with so many pointers, all given as integers.
+
+    The address is an argument, not a constant, so that the compiled code can be cached.
+    """
+
+    @intrinsic
+    def call(typingctx, address, pointers):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
+            pointer = ir.IntType(8).as_pointer()
+            function = ir.FunctionType(ir.VoidType(), [pointer] * n_arguments)
+            values = [builder.extract_value(args[1], i) for i in range(n_arguments)]
+            builder.call(
+                builder.inttoptr(args[0], function.as_pointer()), [builder.inttoptr(v, pointer) for v in values]
+            )
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.UniTuple(types.intp, n_arguments)), generate
+
+    return call
+
+
+_call5, _call8 = _calling(5), _calling(8)
+
+
+@njit(nogil=True, cache=True)
+def _node_gram(code, degree, points, norms, own, matrix):
+    """k of a node's points, gathered, into the lower triangle of a matrix."""
+    n, d = own.size, points.shape[1]
+    left = np.empty((n, d), dtype=points.dtype)
+    for i in range(n):
+        left[i] = points[own[i]]
+    if norms.size:
+        cross_blas(code, degree, left, left, norms[own], True, matrix)
+    else:
+        right = np.empty((d, n), dtype=points.dtype)
+        for i in range(n):
+            for f in range(d):
+                right[f, i] = left[i, f]
+        gram_lower(code, degree, left, right, matrix)
+
+
+@njit(nogil=True, cache=True)
+def _add_ridge(matrix, penalty, weights, own):
+    """Add n penalty to the diagonal, or penalty (sum w) / w_i."""
+    n = own.size
+    total = float(n)
+    if weights.size:
+        total = 0.0
+        for i in range(n):
+            total += weights[own[i]]
+    for i in range(n):
+        matrix[i, i] += penalty * total / (weights[own[i]] if weights.size else 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
+    """Overwrite b with the solution by LAPACK's Cholesky; returns what it says, or that a pivot is not finite.
+
+    ``upper`` holds the letter U and ``ints`` has room for the order, the number of right-hand sides and what LAPACK
+    says: the caller owns both, since an array made here would be freed as soon as only its address is in use.
+    """
+    ints[0], ints[1], ints[2] = len(b), 1, 0
+    start = ints.ctypes.data
+    u, n, right, info = upper.ctypes.data, start, start + ints.itemsize, start + 2 * ints.itemsize
+    a = matrix.ctypes.data
+    _call5(potrf, (u, n, a, n, info))
+    if ints[2] != 0:
+        return ints[2]
+    for i in range(len(b)):
+        if not np.isfinite(matrix[i, i]):
+            return NOT_FINITE
+    _call8(potrs, (u, n, right, a, n, b.ctypes.data, n, info))
+    return ints[2]
+
+
+@njit(nogil=True, cache=True)
+def solve_nodes(
+    code, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
+):
+    """Solve some nodes, each in one go: gather, gram, ridge, factorise, solve; fills their part of coef.
+
+    Returns the first node that fails and LAPACK's word on it, or (-1, 0).
+    """
+    for node in nodes:
+        start, stop = starts[node], starts[node + 1]
+        n, own, b = stop - start, rows[start:stop], coef[start:stop]
+        if n == 0:
+            continue
+        matrix = buffer[: n * n].reshape(n, n)
+        _node_gram(code, degree, points, norms, own, matrix)
+        _add_ridge(matrix, penalties[node], weights, own)
+        for i in range(n):
+            b[i] = y[own[i]]
+        info = _factorise_and_solve(matrix, b, potrf, potrs, upper, ints)
+        if info != 0:
+            return node, info
+    return -1, 0
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _slope(code, degree, row, m):
+    """Turn similarities into what multiplies the direction of each feature's derivative, in place.
+
+    The directions are x - z for distances, sign(x - z) for the laplacian, z for inner products and
+    [x < z] / (1 + min(x, z)) for the product of minima.
+    """
+    for j in range(m):
+        s = row[j]
+        if code == GAUSSIAN:
+            row[j] = -2.0 * _exp(-s)
+        elif code == MATERN12:
+            row[j] = -_exp(-np.sqrt(s)) / np.sqrt(s) if s > 0.0 else 0.0
+        elif code == MATERN32:
+            row[j] = -3.0 * _exp(-_SQRT3 * np.sqrt(s))
+        elif code == MATERN52:
+            t = min(_SQRT5 * np.sqrt(s), _FAR)
+            row[j] = -(5.0 / 3.0) * (1.0 + t) * _exp(-t)
+        elif code == LAPLACIAN:
+            row[j] = -_exp(-s)
+        elif code == POLYNOMIAL:
+            row[j] = degree * _integer_power(1.0 + s, degree - 1, 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _direction(code, u, z):
+    """Derivative of the similarity's feature term; half-way between the one-sided slopes at a kink."""
+    if code == LAPLACIAN:
+        return np.sign(u - z)
+    if code == POLYNOMIAL:
+        return z
+    if code == SOBOLEV:
+        return (1.0 if u < z else 0.5 if u == z else 0.0) / (1.0 + min(u, z))
+    return u - z
+
+
+@njit(nogil=True, cache=True)
+def gradient(code, degree, left, right, coef, out):
+    """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
+    n, m = left.shape[0], right.shape[1]
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    out[:] = 0.0
+    for start in range(0, m, TILE_COLUMNS):
+        stop = min(start + TILE_COLUMNS, m)
+        for i in range(n):
+            _similarity(code, left[i], right, start, stop, row)
+            _slope(code, degree, row, stop - start)
+            for f in range(left.shape[1]):
+                total = 0.0
+                for j in range(stop - start):
+                    total += row[j] * coef[start + j] * _direction(code, left[i, f], right[f, start + j])
+                out[i, f] += total

@@ -1,0 +1,1 @@
+"""Dense linear algebra below everything: LAPACK without the GIL, ridge solutions along a path of penalties."""

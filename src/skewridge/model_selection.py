@@ -1,0 +1,129 @@
+"""Splits that keep the response's shape: every slice of y gives its share to every part."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.validation import column_or_1d
+
+from skewridge._validation import check_integer, check_real, check_same_order
+from skewridge.response.allocation import Allocation, allocate
+from skewridge.response.slices import Slices, slice_response
+
+
+class ResponseStratifiedKFold(BaseCrossValidator):
+    """K folds, each with its share of every slice of the response.
+
+    A slice's rows are spread so evenly that the folds' counts differ by at most one, slice by slice and in
+    total.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    slices : {"scott", "sturges", "fd", "log"}, int or array of edges, default="scott"
+    random_state : int, RandomState instance or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.zeros(8), 9.0, 9.0]
+    >>> folds = ResponseStratifiedKFold(2, random_state=0).split(np.zeros((10, 1)), y)
+    >>> [int((y[test] == 9).sum()) for _, test in folds]
+    [1, 1]
+    """
+
+    def __init__(self, n_splits=5, *, slices="scott", random_state=None):
+        self.n_splits = n_splits
+        self.slices = slices
+        self.random_state = random_state
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Return the number of folds."""
+        return check_integer("n_splits", self.n_splits, 2)
+
+    def split(self, X, y, groups=None):
+        """Yield (training rows, test rows) for every fold."""
+        return super().split(X, y, groups)
+
+    def _iter_test_indices(self, X=None, y=None, groups=None):
+        y = _response(y)
+        k = check_integer("n_splits", self.n_splits, 2)
+        if k > len(y):
+            raise ValueError(f"n_splits must not exceed the number of rows; got {k} for {len(y)} rows.")
+        folds: Allocation = allocate(_uncopied(y, self.slices), k, draw_seed(self.random_state))
+        for rows in folds:
+            yield rows.astype(np.intp)
+
+
+def response_train_test_split(X, y, *arrays, test_size=0.1, slices="scott", random_state=None):
+    """Split rows at random with a share of every slice of y in the test part (the paper's protocol).
+
+    Parameters
+    ----------
+    X, y, *arrays : arrays, data frames or series of equal length; y is sliced
+    test_size : float in ]0, 1[ or int, default=0.1
+        Share or number of the test rows. Every slice's test rows are within one of its exact share, and so is
+        their total.
+    slices : {"scott", "sturges", "fd", "log"}, int or array of edges, default="scott"
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    X_train, X_test, y_train, y_test, ... : as scikit-learn's train_test_split
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.zeros(90), np.full(10, 9.0)]
+    >>> X_train, X_test, y_train, y_test = response_train_test_split(y[:, None], y, random_state=0)
+    >>> len(y_test), int((y_test == 9).sum())
+    (10, 1)
+    """
+    check_same_order(X, y)
+    indexable(X, y, *arrays)
+    response = _response(y)
+    if len(response) < 2:
+        raise ValueError(f"At least two rows are needed for two parts; got {len(response)}.")
+    share = _share(test_size, len(response))
+    rng = check_random_state(random_state)
+    cut = _uncopied(response, slices)
+    ends = np.floor(np.r_[0, np.cumsum(cut.counts)] * share + rng.uniform()).astype(int)
+    picked = [rng.permutation(rows)[:size] for rows, size in zip(cut.rows_by_slice(), np.diff(ends), strict=True)]
+    is_test = np.zeros(len(response), dtype=bool)
+    is_test[np.concatenate(picked)] = True
+    if is_test.all() or not is_test.any():  # few rows: neither part stays empty
+        is_test[rng.randint(len(response))] ^= True
+    parts = (np.flatnonzero(~is_test), np.flatnonzero(is_test))
+    return [_take(array, rows) for array in (X, y, *arrays) for rows in parts]
+
+
+def _response(y):
+    if y is None:
+        raise ValueError("y is needed: the folds follow its slices.")
+    return column_or_1d(y, dtype=np.float64)
+
+
+def _uncopied(y, rule) -> Slices:
+    return slice_response(y, rule, oversampling=0.0)
+
+
+def draw_seed(random_state) -> int:
+    """Draw the one number that all of a fit's or a split's randomness is keyed by."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _share(test_size, n_rows):
+    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
+        return check_integer("test_size", test_size, 1, max(1, n_rows - 1)) / n_rows
+    share = check_real("test_size", test_size, 0, 1, open_low=True, also=" or a number of rows")
+    if share == 1:
+        raise ValueError("test_size must be below 1, or an integer number of rows; got 1.0.")
+    return share
+
+
+def _take(array, rows):
+    """Rows of an array, list, pandas or polars object."""
+    if hasattr(array, "iloc"):
+        return array.iloc[rows]
+    return [array[i] for i in rows] if isinstance(array, list | tuple) else array[rows]

@@ -1,0 +1,184 @@
+"""Which rows become centres: a share of them drawn evenly over the slices of the response, the rest uniformly.
+
+Rows are ranked by a keyed hash of what they hold, never by their place: the same rows give the same centres in
+whatever order, with whatever repeats, and a row repeated w times counts as one row of weight w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.chunked import RowData, is_held
+from skewridge.engine.job import Job
+from skewridge.engine.passes import map_rows
+from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
+
+N_FOLDS = 5
+
+_GOLDEN, _MIX, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_HALF = np.uint64(32)
+_SECOND_KEY = 2**63  # seeds are smaller
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Distinct rows in their canonical order, and what centres are drawn by.
+
+    Attributes
+    ----------
+    rows : (n,) array, where in the data each distinct row is first found
+    weights : (n,) array, how often each occurs
+    labels : (n, p) array, the slice of every row, for every output
+    folds : (n,) array
+    member : (N,) array, which distinct row every row of the data is
+    """
+
+    rows: IntArray
+    weights: FloatArray
+    labels: IntArray
+    folds: npt.NDArray[np.int8]
+    member: IntArray
+    _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def first(self, most: int) -> Pool:
+        """The first rows in the canonical order: a random sample that depends on the rows alone."""
+        if len(self) <= most:
+            return self
+        none = np.empty(0, dtype=np.int64)  # which of them a row is makes no sense of some
+        return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], none)
+
+    def sliced(self, on: FloatArray, rule: object) -> Pool:
+        """The same rows and folds with slices of something else, (N, p)."""
+        return replace(self, labels=_labels(on[self.rows], self.weights, rule))
+
+    def _evenly(self, fold: int) -> IntArray:
+        """The rows outside a fold, evenly over the slices; made on first use."""
+        if fold not in self._turns:
+            inside = np.flatnonzero(self.folds != fold)
+            turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
+            merged = turns.T.ravel()  # outputs take turns; a row is drawn once
+            several = len(turns) > 1
+            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])] if several else merged
+        return self._turns[fold]
+
+    def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
+        """Return n_centers places among the distinct rows outside a fold (-1: among all), ascending.
+
+        Draws are nested: more centres, or another share, change as few of them as they can.
+        """
+        wanted = round(adapt * n_centers)
+        drawn = self._evenly(fold)[:wanted] if wanted else np.empty(0, dtype=np.int64)
+        left = self.folds != fold
+        left[drawn] = False
+        return np.sort(np.concatenate([drawn, np.flatnonzero(left)[: max(0, n_centers - len(drawn))]]))
+
+    def stands_for(self, drawn: IntArray) -> FloatArray:
+        """How many rows each of some centres stands for, (m,): a slice's rows are shared by its centres.
+
+        Averaged over outputs.
+        """
+        shares = np.zeros(len(drawn))
+        for labels in self.labels.T:
+            mass, many = np.bincount(labels, self.weights), np.bincount(labels[drawn], minlength=labels.max() + 1)
+            shares += (mass / np.maximum(many, 1))[labels[drawn]]
+        return shares * (self.weights.sum() / shares.sum())
+
+
+def make_pool(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job | None = None) -> Pool:
+    """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""
+    rows, totals, member = distinct_rows([X, Y], weights, seed, job)
+    labels = _labels(Y[rows], totals, rule)
+    folds = np.empty(len(rows), dtype=np.int8)
+    folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(rows)) % N_FOLDS
+    return Pool(rows, totals, labels, folds, member)
+
+
+def distinct_rows(
+    tables: Sequence[RowData], weights: FloatArray, seed: int, job: Job | None = None
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the distinct rows of tables side by side in the order of a keyed hash of their values.
+
+    Rows are the same where two hashes of 64 bits are; the second is computed only where the first leaves a doubt. They
+    come as their first places, their weights in all, and for every row which of them it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows, weights, member = distinct_rows([np.array([[1.0], [2.0], [1.0]])], np.ones(3), seed=0)
+    >>> sorted(zip(rows.tolist(), weights.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    >>> rows[member].tolist()
+    [0, 1, 0]
+    """
+    job = job or Job()
+    job = job.here if all(is_held(table) for table in tables) else job
+    first = _row_hashes(tables, seed, job)
+    order = np.argsort(first, kind="stable")
+    new = _changes(first[order])
+    if not new.all():
+        second = _row_hashes(tables, seed + _SECOND_KEY, job)
+        order = np.lexsort((second, first))
+        new = _changes(first[order]) | _changes(second[order])
+    small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
+    member[order] = np.cumsum(new, dtype=small) - small(1)
+    return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
+
+
+def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
+    """Return the rule that "auto" stands for: Scott's, or "log" where that leaves one slice with over 90% of rows."""
+    if not isinstance(rule, str) or rule != "auto":
+        return check_slice_rule(rule)
+    counts = np.bincount(slice_labels(y, slice_edges(y, "scott", weights)), weights)
+    return "log" if len(counts) > 1 and counts.max() > CROWDED * counts.sum() else "scott"
+
+
+def _labels(Y: FloatArray, weights: FloatArray, rule: object) -> IntArray:
+    """The slice of every row, for every output, (n, p)."""
+    edges = [slice_edges(y, choose_rule(y, rule, weights), weights) for y in Y.T]
+    labels = [slice_labels(y, e).astype(np.int32) for y, e in zip(Y.T, edges, strict=True)]
+    return np.column_stack(labels)
+
+
+def _round_robin(labels: IntArray) -> IntArray:
+    """Return places in an order that takes one row of every slice, then a second one, and so on."""
+    order = np.argsort(labels, kind="stable")
+    counts = np.bincount(labels)
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.argsort(rank, kind="stable")
+
+
+def _row_hashes(tables: Sequence[RowData], seed: int, job: Job) -> npt.NDArray[np.uint64]:
+    """One hash a row of all columns of all tables."""
+
+    def block(*parts: FloatArray) -> npt.NDArray[np.uint64]:
+        return _hashes(np.column_stack(parts) + 0.0, seed)  # -0.0 and 0.0 are one number
+
+    return np.concatenate(list(map_rows(block, tables, job, "distinct rows")))
+
+
+def _changes(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Which values differ from the one before; the first does."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
+
+
+def _hashes(table: FloatArray, seed: int) -> npt.NDArray[np.uint64]:
+    """One 64-bit hash a row, keyed by the seed (splitmix64 over the columns)."""
+    bits = np.ascontiguousarray(table).view(np.uint64)
+    state = np.full(len(table), (int(_GOLDEN) * (seed + 1)) % 2**64, dtype=np.uint64)
+    for column in bits.T:
+        state = (state ^ column) * _GOLDEN
+        state = (state ^ (state >> _HALF)) * _MIX
+        state = (state ^ (state >> _HALF)) * _LAST
+        state ^= state >> _HALF
+    return state

@@ -1,0 +1,45 @@
+"""The estimate of every family: a sum of kernels at points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.kernels import Kernel, Product
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """f(x) = sum_i coef_i k(x, points_i); the scale is that of the response, and what float32 is measured by."""
+
+    points: FloatArray
+    coef: FloatArray
+    kernel: Kernel
+    scale: float = 0.0
+
+    @cached_property
+    def product(self) -> Product:
+        """x -> f(x), prepared once."""
+        return self.kernel.product(self.points, self.coef[None, :])
+
+    @cached_property
+    def single_product(self) -> Product:
+        """The same in float32 where that serves."""
+        return self.product.in_single(np.array([self.scale]))
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is prepared is not pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """f at one block of rows, (n, 1); float32 rows are evaluated in float32 where that serves."""
+        values = (self.single_product if X.dtype == np.float32 else self.product)(X)
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The {self.kernel.name} kernel overflows at some of these points: they lie too far from the training "
+                "rows. Rescale the features or use another kernel."
+            )
+        return values

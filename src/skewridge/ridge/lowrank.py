@@ -1,0 +1,266 @@
+"""The low-rank model: f(x) = k(x, C) a on m centres C, with every row in the loss.
+
+With K_CC = L L', the features F(x) = L^-1 k(C, x) are orthonormal in the kernel's space, so that the penalty is
+||beta||^2 and a = L^-T beta. (F'F + N penalty I) beta = F'y. Features are whitened BEFORE they are summed: sums of raw
+kernel values lose all digits at wide bandwidths (where a penalty drowns that, they are whitened after).
+The seam: :func:`sum_features` passes the data; :func:`ridge_path` knows no data and serves every penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.chunked import RowData, is_held
+from skewridge.engine.job import Job
+from skewridge.engine.passes import sum_rows
+from skewridge.kernels import Kernel
+from skewridge.linalg.lapack import (
+    NotPositiveDefinite,
+    cholesky,
+    cholesky_solve,
+    congruence,
+    inverse_diagonal,
+    lower_solve,
+    lower_triangle,
+    pivoted_cholesky,
+    tridiagonalise,
+)
+from skewridge.linalg.ridge_path import shifted_factors
+
+LARGEST_LOSS = 1e-4  # of the penalty: the share that rounding may add to it before sums are whitened late
+MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
+TOLERANCE = 1e-10  # centres that the others explain to this share of the largest k(x, x) are dropped
+
+
+@dataclass(frozen=True)
+class Basis:
+    """r functions, orthonormal in the kernel's space, that span the kernel at the centres.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    centers : (r, d) array, the centres that are linearly independent
+    kept : (r,) array, their places among the centres given
+    factor : (r, r) array, L, lower triangular
+    """
+
+    kernel: Kernel
+    centers: FloatArray
+    kept: IntArray
+    factor: FloatArray
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """k(x, C) of every row, (n, r)."""
+        return self.kernel.cross(X, self.centers)
+
+    def features(self, X: FloatArray) -> FloatArray:
+        """F(x) = L^-1 k(C, x) of every row, (n, r)."""
+        return lower_solve(self.factor, self.values(X))
+
+    @property
+    def loss(self) -> float:
+        """An estimate of what rounding adds to a mean of products of kernel values that is whitened.
+
+        Errors of about eps in every product are a matrix of norm sqrt(r) eps, which whitening stretches by up to the
+        trace of K_CC^-1.
+        """
+        largest = float(np.max(self.kernel.diagonal(self.centers))) ** 2
+        rounding = float(np.finfo(np.float64).eps) * float(np.sqrt(len(self.factor))) * largest
+        return rounding * float(inverse_diagonal(self.factor.copy()).sum())
+
+    def dual(self, beta: FloatArray) -> FloatArray:
+        """L^-T beta: the coefficients of k(x, C), for every row of beta, (p, r)."""
+        return lower_solve(self.factor, np.array(beta, dtype=np.float64, order="C"), transpose=True)
+
+
+def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
+    """Return the basis of some centres; rank-revealing, so repeated or nearly dependent centres do no harm."""
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(kernel.diagonal(centers)).all()
+    if not finite:
+        raise np.linalg.LinAlgError(
+            f"The {kernel.name} kernel's values overflow. Standardise the features or lower the degree."
+        )
+    if len(centers) > MANY:
+        factor = _independent(kernel, centers)
+        if factor is not None:
+            return Basis(kernel, centers, np.arange(len(centers)), factor)
+    kept, factor = pivoted_cholesky(_gram_lower(kernel, centers), TOLERANCE)
+    return Basis(kernel, centers[kept], kept, factor)
+
+
+def _independent(kernel: Kernel, centers: FloatArray) -> FloatArray | None:
+    """The factor of the centres' gram without pivots, or None where some are explained by the others."""
+    try:
+        factor = cholesky(_gram_lower(kernel, centers))
+    except NotPositiveDefinite:
+        return None
+    least = TOLERANCE * float(kernel.diagonal(centers).max())
+    return lower_triangle(factor) if float(factor.diagonal().min()) ** 2 > least else None
+
+
+def _gram_lower(kernel: Kernel, centers: FloatArray) -> FloatArray:
+    return kernel.gram_lower(centers, np.empty((len(centers), len(centers))))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows with weights w: F'wF, (r, r); F'w[Y, 1], (r, p + 1); and [Y, 1]'w[Y, 1]."""
+
+    gram: FloatArray
+    cross: FloatArray
+    inner: FloatArray
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.gram + other.gram, self.cross + other.cross, self.inner + other.inner)
+
+    def __iadd__(self, other: Sums) -> Sums:
+        np.add(self.gram, other.gram, out=self.gram)
+        np.add(self.cross, other.cross, out=self.cross)
+        np.add(self.inner, other.inner, out=self.inner)
+        return self
+
+    def __sub__(self, other: Sums) -> Sums:
+        return Sums(self.gram - other.gram, self.cross - other.cross, self.inner - other.inner)
+
+    @property
+    def n_rows(self) -> float:
+        """The sum of the weights."""
+        return float(self.inner[-1, -1])
+
+    @property
+    def means(self) -> FloatArray:
+        """The means of Y, (p,)."""
+        return self.inner[-1, :-1] / self.n_rows
+
+    def moments(self, intercepts: FloatArray) -> FloatArray:
+        """F'w(Y - intercepts), (p, r)."""
+        return np.ascontiguousarray((self.cross[:, :-1] - np.outer(self.cross[:, -1], intercepts)).T)
+
+    def squared_error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
+        """Sum of w (Y - intercepts - F beta)^2 for betas (P, p, r): (P, p)."""
+        yy, y1 = np.diagonal(self.inner)[:-1], self.inner[-1, :-1]
+        total = yy - 2 * intercepts * y1 + intercepts**2 * self.n_rows
+        fitted = np.einsum("qpr,pr->qp", beta, self.moments(intercepts))
+        square = np.einsum("qpr,qpr->qp", beta, beta @ self.gram)
+        return np.maximum(total - 2 * fitted + square, 0.0)
+
+    def error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
+        """Sum of w (Y - intercepts - F beta) for betas (P, p, r): (P, p)."""
+        return self.inner[-1, :-1] - intercepts * self.n_rows - beta @ self.cross[:, -1]
+
+
+def sum_features(
+    basis: Basis,
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    job: Job,
+    label: str = "sums",
+    penalty: float | None = None,
+) -> Sums:
+    """Sum over all rows; the same bits for any chunks and any number of threads.
+
+    Where a penalty is given that the sums are meant for, and it drowns what is lost, kernel values are summed as they
+    are and the sums whitened: half the work.
+    """
+    late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
+    kernel, centers = basis.kernel, basis.centers
+    features_of = (lambda X: kernel.cross(X, centers)) if late else basis.features  # raw values need no factor
+    raw = _sums(features_of, X, Y, weights, None, job, label, len(basis.kept))[0]
+    if not late:
+        return raw
+    cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
+    return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
+
+
+def sum_by_fold(
+    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
+) -> list[Sums]:
+    """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
+    return _sums(basis.features, X, Y, weights, ends, job, "choosing", len(basis.kept))
+
+
+def sum_blocks(
+    features_of: Callable[[FloatArray], FloatArray],
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    job: Job,
+    label: str,
+) -> Sums:
+    """Sum what a function makes of the rows, block by block; it must return arrays of its own, which are changed."""
+    return _sums(features_of, X, Y, weights, None, job, label)[0]
+
+
+def _sums(
+    features_of: Callable[[FloatArray], FloatArray],
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    ends: Sequence[int] | None,
+    job: Job,
+    label: str,
+    width: int = 0,
+) -> list[Sums]:
+    """The same for every run of rows; ``width`` is how many features there are, where that is known."""
+    job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
+
+    def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
+        root = np.sqrt(weights)[:, None]
+        features = features_of(X)
+        if np.any(root != 1.0):
+            features *= root
+        targets = np.column_stack([Y, np.ones(len(root))]) * root
+        return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
+
+    return sum_rows(block, [X, Y, weights], job, label, ends)
+
+
+def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> FloatArray:
+    """(gram + c)^-1 moments for every ridge c and every row of moments, (P, p, r); overwrites the gram.
+
+    The gram is reduced to a tridiagonal once; a ridge then costs O(r^2).
+    """
+    from skewridge.linalg.tridiagonal import solve_shifted  # compiled on first use
+
+    n = len(gram)
+    T = tridiagonalise(gram)
+    pivots, below = shifted_factors(T, ridges)
+    out = np.empty((len(moments), len(ridges), n))
+    for z, solution in zip(T.rotate(moments.copy(), transpose=True), out, strict=True):
+        solve_shifted(pivots, below, z, solution)
+    return T.rotate(out.reshape(-1, n), transpose=False).reshape(out.shape).transpose(1, 0, 2)
+
+
+def ridge_factor(gram: FloatArray, ridge: float) -> FloatArray:
+    """The Cholesky factor of gram + ridge I."""
+    matrix = np.array(gram, order="C")
+    matrix.reshape(-1)[:: len(gram) + 1] += ridge
+    return cholesky(matrix)
+
+
+def ridge_solve(factor: FloatArray, moments: FloatArray) -> FloatArray:
+    """(gram + ridge)^-1 moments, (p, r)."""
+    return cholesky_solve(factor, moments.copy())
+
+
+def leverages(factor: FloatArray, features: FloatArray) -> FloatArray:
+    """F(x)' (gram + ridge)^-1 F(x) of every row, (n,)."""
+    return np.sum(lower_solve(factor, features.copy()) ** 2, axis=1)
+
+
+def subspace(basis: Basis, centers: FloatArray) -> FloatArray:
+    """Return an orthonormal T', (q, r), of the functions that some of the basis's centres span: features T F."""
+    inside = basis.features(centers)
+    kept, factor = pivoted_cholesky(inside @ inside.T, TOLERANCE)
+    return np.ascontiguousarray(lower_solve(factor, np.ascontiguousarray(inside[kept].T)).T)
+
+
+def projected(sums: Sums, T: FloatArray) -> Sums:
+    """Sums of the features T F."""
+    return Sums(T @ sums.gram @ T.T, T @ sums.cross, sums.inner)

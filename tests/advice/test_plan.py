@@ -1,0 +1,121 @@
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
+from skewridge.centers.judging import pass_work
+from skewridge.datasets import make_peaks
+from skewridge.nodes.planning import PartitionSettings, make_plan
+from skewridge.response.allocation import allocate
+from skewridge.response.slices import slice_quietly, slice_response
+
+
+@pytest.fixture(scope="module")
+def peaks():
+    return make_peaks(4000, 2, random_state=0)
+
+
+def test_a_plan_foretells_the_fit(peaks):
+    X, y = peaks
+    planned = plan(y, X, n_nodes=20)
+    model = DacKernelRidge(20, bandwidth=0.1, penalty=1e-3, random_state=0).fit(X, y)
+    assert planned.n_oversampled == model.n_oversampled_
+    assert planned.n_distinct == pytest.approx(model.n_distinct_, rel=0.03)
+    assert (planned.n_rows, planned.n_features, planned.n_nodes) == (4000, 2, 20)
+    assert planned.n_slices == len(model.slices_)
+    assert planned.refusal is None
+
+
+def test_costs_are_those_of_the_plans_of_each(peaks):
+    X, y = peaks
+    adaptive, second, first, exact = plan(y, X, n_nodes=20, n_centers=300).costs
+    assert second.n_flops == make_plan(slice_response(y), 20, 2).n_flops
+    assert first.n_flops == make_plan(slice_response(y, 1), 20, 2).n_flops
+    assert exact.n_bytes == make_plan(slice_response(y, 1), 1, 2).n_bytes
+    assert adaptive.n_flops == pass_work(4000, 300)
+    assert adaptive.fit == "AdaptiveKernelRidge(n_centers=300)"
+    assert exact.n_flops > second.n_flops > first.n_flops
+
+
+def test_auto_nodes_are_those_of_the_estimator(peaks):
+    X, y = peaks
+    assert plan(y, X).n_nodes == DacKernelRidge(bandwidth=0.1, penalty=1e-3, random_state=0).fit(X, y).n_nodes_
+
+
+def test_no_more_centres_than_the_estimator_would_try():
+    X, y = make_peaks(300, 2, random_state=0)
+    most = int(plan(y, X).costs[0].fit.split("at most ")[1].split()[0])
+    tried = AdaptiveKernelRidge(random_state=0).fit(X, y).tuning_.tried
+    assert max(t["n_centers"] for t in tried) <= most
+
+
+def test_what_does_not_fit_is_told_and_not_raised(peaks):
+    _, y = peaks
+    planned = plan(y, n_nodes=2, memory_limit="2MB")
+    assert [cost.fits for cost in planned.costs[1:]] == [False, False, False]
+    assert "What would fit" in planned.refusal
+    assert "too large" in str(planned)
+    assert planned.refusal in str(planned)
+    assert not plan(y, memory_limit=1000).costs[0].fits
+
+
+def test_nodes_that_auto_cannot_find_are_told():
+    rng = np.random.default_rng(0)
+    y = np.r_[rng.random(30_000) * 1e-3, rng.random(10_000) * 100]
+    planned = plan(y, slices=300)
+    assert planned.n_nodes == 800
+    assert "n_nodes='auto'" in planned.refusal
+    expected = allocate(slice_quietly(y, 300), 800, 0)
+    assert planned.n_distinct == pytest.approx(len(expected.rows), rel=0.02)
+
+
+def test_a_plan_is_plain_data(peaks):
+    told = plan(peaks[1], n_features=7).to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert told["n_features"] == 7
+    assert {"fit", "n_bytes", "n_flops", "fits"} == set(told["costs"][0])
+
+
+def test_threads_each_hold_a_matrix(peaks):
+    _, y = peaks
+    one, two = (plan(y, n_nodes=4, n_jobs=n).n_bytes for n in (1, 2))
+    assert two > 1.5 * one
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, lambda X: X.tolist()], ids=["pandas", "polars", "lists"])
+def test_any_table_will_do(peaks, table):
+    X, y = peaks
+    assert plan(y.tolist(), table(X), n_nodes=3) == plan(y, X, n_nodes=3)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"X": np.zeros((3, 2))}, r"expected \(4, d\), got shape \(3, 2\)"),
+        ({"X": np.zeros(4)}, r"got shape \(4,\)"),
+        ({"n_nodes": 5}, "n_nodes must not exceed the number of rows"),
+        ({"n_features": 0}, "n_features must be an integer >= 1"),
+        ({"n_centers": 0}, "n_centers must be an integer >= 1 or 'auto'"),
+        ({"memory_limit": "much"}, "memory_limit must be a number of bytes"),
+        ({"oversampling": -1}, "oversampling must be"),
+    ],
+)
+def test_bad_requests_are_refused(kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        plan([0.0, 1.0, 2.0, 3.0], **kwargs)
+
+
+@pytest.mark.parametrize("y", [[1.0], [2.0, 2.0], np.array([1, 2, 3], dtype=np.float32)])
+def test_tiny_and_constant_responses_have_a_plan(y):
+    planned = plan(y)
+    assert planned.n_nodes == 1
+    assert planned.n_distinct == pytest.approx(len(y))
+    assert PartitionSettings().check()
+
+
+def test_missing_responses_are_refused():
+    with pytest.raises(ValueError, match="y must hold finite numbers"):
+        plan([1.0, np.nan])

@@ -1,0 +1,163 @@
+import numpy as np
+import pytest
+
+from skewridge.centers.judging import Candidate
+from skewridge.centers.pilot import FEWEST_ROWS, cross_fitted, pilot_of, within
+from skewridge.engine.job import Job
+from skewridge.features.scaling import standard_scaling
+from skewridge.response.sampling import N_FOLDS, make_pool
+from tests import naive
+
+JOB = Job()
+CHOSEN = Candidate("matern32", 15, 0.5, 1.5)
+
+
+def data_of(n, seed=0, outputs=1, noise=0.5):
+    """X, truth and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    truth = np.column_stack([np.sin((5 + p) * X[:, 0]) + X[:, 1] for p in range(outputs)])
+    return X, truth, noise * rng.normal(size=truth.shape)
+
+
+@pytest.fixture
+def without_search(monkeypatch):
+    """One candidate at one penalty, whatever the data."""
+    monkeypatch.setattr("skewridge.centers.pilot.search", lambda space, judge: _at(judge, 1e-3))
+
+
+def _at(judge, penalty):
+    judge.given = np.array([penalty])
+    return judge(CHOSEN)
+
+
+def left_out_fits(X, Y, pool, penalty):
+    """For every distinct row, the fit without its fold, on centres drawn outside it."""
+    X, Y, w = X[pool.rows], Y[pool.rows], pool.weights
+    K, out = naive.gram(CHOSEN.kernel, X, X, bandwidth=CHOSEN.bandwidth), np.empty(Y.shape)
+    for fold in range(N_FOLDS):
+        train, test = pool.folds != fold, pool.folds == fold
+        centers = pool.draw(CHOSEN.n_centers, CHOSEN.adapt, fold)
+        mean = np.average(Y[train], axis=0, weights=w[train])
+        A = K[np.ix_(train, centers)]
+        left = A.T @ (w[train, None] * A) + w[train].sum() * penalty * K[np.ix_(centers, centers)]
+        coef = np.linalg.solve(left, A.T @ (w[train, None] * (Y[train] - mean)))
+        out[test] = mean + K[np.ix_(test, centers)] @ coef
+    return out
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.usefixtures("without_search")
+def test_estimates_are_those_of_refits_without_the_rows_fold(outputs, weighted):
+    X, truth, noise = data_of(60, outputs=outputs)
+    w = np.random.default_rng(1).random(60) + 0.5 if weighted else np.ones(60)
+    Y = 1e3 * (truth + noise) + 7.0
+    pool = make_pool(X, Y, w, "auto", 3)
+    estimates = cross_fitted(X, Y, pool, 3, JOB)
+    np.testing.assert_allclose(estimates[pool.rows], left_out_fits(X, Y, pool, 1e-3), atol=1e-7 * Y.std())
+
+
+@pytest.mark.usefixtures("without_search")
+def test_a_pilot_is_cross_fitted_on_standardised_features_with_the_folds_of_its_seed():
+    X, truth, noise = data_of(60, 4)
+    X, Y = X * [100.0, 0.01], truth + noise
+    pool = make_pool(X, Y, np.ones(60), "auto", 9)
+    scaled = standard_scaling(X, np.ones(60))(X)
+    expected = cross_fitted(scaled, Y, pool, 9, JOB)
+    np.testing.assert_array_equal(pilot_of(X, Y, np.ones(60), "auto", 9, JOB), expected)
+    assert not np.allclose(pilot_of(X, Y, np.ones(60), "auto", 10, JOB), expected)
+
+
+@pytest.mark.usefixtures("without_search")
+def test_copies_of_a_row_share_its_fold_and_its_estimate():
+    X, truth, noise = data_of(40, 5)
+    Y, times = truth + noise, np.random.default_rng(0).integers(1, 4, 40)
+    which = np.repeat(np.arange(40), times)
+    weighted = pilot_of(X, Y, times.astype(float), "auto", 0, JOB)
+    repeated = pilot_of(X[which], Y[which], np.ones(len(which)), "auto", 0, JOB)
+    np.testing.assert_allclose(repeated, weighted[which], atol=1e-9)
+
+
+@pytest.mark.usefixtures("without_search")
+def test_estimates_follow_the_rows_in_any_order():
+    X, truth, noise = data_of(60, 6, outputs=2)
+    Y, order = truth + noise, np.random.default_rng(0).permutation(60)
+    straight, shuffled = (
+        pilot_of(X, Y, np.ones(60), "auto", 0, JOB),
+        pilot_of(X[order], Y[order], np.ones(60), "auto", 0, JOB),
+    )
+    np.testing.assert_allclose(shuffled, straight[order], atol=1e-9)
+
+
+def test_a_searched_pilot_follows_the_rows_in_any_order_and_is_closer_to_the_truth_than_the_response():
+    X, truth, noise = data_of(200, 7)
+    Y, order = truth + noise, np.random.default_rng(0).permutation(200)
+    estimates = pilot_of(X, Y, np.ones(200), "auto", 0, JOB)
+    again = pilot_of(X[order], Y[order], np.ones(200), "auto", 0, Job(n_jobs=2))
+    np.testing.assert_allclose(again, estimates[order], atol=1e-6)
+    assert np.mean((estimates - truth) ** 2) < 0.3 * np.mean(noise**2)
+
+
+def test_a_rows_own_noise_is_not_in_its_estimate():
+    """Over data sets, within 4 standard errors; fits that have seen the rows follow the noise."""
+    crossed, inside = [], []
+    for seed in range(8):
+        X, truth, noise = data_of(120, seed)
+        estimates = pilot_of(X, truth + noise, np.ones(120), "auto", seed, JOB)
+        K = naive.gram("matern32", X, X, bandwidth=0.5)
+        fit = K @ naive.solve(K, truth + noise, 1e-2)
+        crossed.append(np.corrcoef((estimates - truth)[:, 0], noise[:, 0])[0, 1])
+        inside.append(np.corrcoef((fit - truth)[:, 0], noise[:, 0])[0, 1])
+    assert abs(np.mean(crossed)) < 4 * np.std(crossed, ddof=1) / np.sqrt(8)
+    assert np.mean(inside) > 4 * np.std(inside, ddof=1) / np.sqrt(8)
+
+
+@pytest.mark.usefixtures("without_search")
+def test_rows_beyond_those_that_a_pilot_is_fitted_to_have_estimates_too(monkeypatch):
+    monkeypatch.setattr("skewridge.centers.pilot.MOST_ROWS", 50)
+    X, truth, noise = data_of(120, 8)
+    pool = make_pool(X, truth + noise, np.ones(120), "auto", 0)
+    estimates = cross_fitted(X, truth + noise, pool, 0, JOB)
+    first = left_out_fits(X, truth + noise, pool.first(50), 1e-3)
+    np.testing.assert_allclose(estimates[pool.rows[:50]], first, atol=1e-7)
+    assert np.isfinite(estimates).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, FEWEST_ROWS - 1])
+def test_too_few_rows_are_their_own_estimates(n):
+    X, truth, noise = data_of(n)
+    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(n), "auto", 0, JOB), truth + noise)
+
+
+def test_copies_do_not_make_few_rows_many():
+    X, truth, noise = (np.repeat(a, 10, axis=0) for a in data_of(5))
+    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(50), "auto", 0, JOB), truth + noise)
+
+
+@pytest.mark.parametrize("n", [FEWEST_ROWS, FEWEST_ROWS + 1])
+def test_the_fewest_rows_that_are_enough_have_finite_estimates(n):
+    X, truth, noise = data_of(n)
+    assert np.isfinite(pilot_of(X, truth + noise, np.ones(n), "auto", 0, JOB)).all()
+
+
+def test_a_constant_response_is_its_own_estimate():
+    X, _, _ = data_of(30)
+    np.testing.assert_allclose(pilot_of(X, np.full((30, 1), 4.0), np.ones(30), "auto", 0, JOB), 4.0)
+
+
+def test_estimates_stay_between_edges_that_are_given():
+    values = np.array([[-2.0], [0.5], [9.0]])
+    assert within([0.0, 1.0, 3.0], values).tolist() == [[0.0], [0.5], [3.0]]
+    np.testing.assert_array_equal(within([-np.inf, 0.0, np.inf], values), values)
+    for rule in ("auto", "scott", "log", 7):
+        assert within(rule, values) is values
+
+
+@pytest.mark.usefixtures("without_search")
+def test_a_pilot_is_clipped_to_the_edges_that_are_given():
+    X, truth, noise = data_of(60, 9)
+    Y = truth + noise
+    free = pilot_of(X, Y, np.ones(60), "auto", 0, JOB)
+    edges = np.quantile(free, [0.2, 0.5, 0.8])
+    np.testing.assert_array_equal(pilot_of(X, Y, np.ones(60), edges, 0, JOB), np.clip(free, edges[0], edges[-1]))

@@ -1,0 +1,579 @@
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import Pipeline
+
+import skewridge
+from skewridge import load_model, save_model
+from skewridge.cli import main
+from skewridge.cli._evaluate import compare
+from skewridge.cli._reading import read_tables
+from skewridge.tables.encoder import TableEncoder
+from tests.saved import adaptive, dac
+
+ROOT = Path(__file__).parents[2]
+QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01"]
+
+
+def houses(n, seed):
+    """A table with every kind of column, and a few dear houses."""
+    rng = np.random.default_rng(seed)
+    area, sea = rng.gamma(4, 25, n).round(1), rng.random(n) < 0.1
+    return pd.DataFrame(
+        {
+            "id": [f"h{i}" for i in range(n)],
+            "town": rng.choice(["Oslo", "Bergen", "Hamar"], n),
+            "zip": rng.choice(["0150", "5003"], n),
+            "area": area,
+            "rooms": rng.integers(1, 7, n),
+            "sea": sea,
+            "condition": rng.choice(["poor", "fair", "good"], n),
+            "price": 20 * area + 9000 * sea + rng.normal(0, 100, n),
+        }
+    )
+
+
+TRAIN, NEW = houses(120, 0), houses(30, 1)
+OPTIONS = ["-t", "price", "--exclude", "id", "--ordinal", "condition=poor,fair,good", "--categorical", "zip", *QUICK]
+FEATURES = [name for name in TRAIN if name not in ("id", "price")]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder of its own with tables to fit to and to predict."""
+    monkeypatch.chdir(tmp_path)
+    TRAIN.to_csv("train.csv", index=False)
+    NEW.to_csv("new.csv", index=False)
+    return tmp_path
+
+
+@cache
+def fitted_file():
+    assert main(["fit", "train.csv", *OPTIONS]) == 0
+    return Path("model.skr").read_bytes()
+
+
+@pytest.fixture
+def model(folder):
+    Path("model.skr").write_bytes(fitted_file())
+    return "model.skr"
+
+
+def expected(frame, **settings):
+    """What the library predicts without a command line."""
+    encoder = TableEncoder(["zip"], {"condition": ["poor", "fair", "good"]}, **settings)
+    pipeline = Pipeline([("table", encoder), ("model", dac(n_nodes=1, bandwidth=1, penalty=0.01))])
+    return pipeline.fit(TRAIN[FEATURES], TRAIN["price"]).predict(frame[FEATURES], return_std=True)
+
+
+def answer(capsys, *arguments):
+    """The JSON that a command answers with."""
+    capsys.readouterr()
+    assert main([*arguments, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return json.loads(captured.out)
+
+
+def predictions(path):
+    """The numbers of a column prediction, exactly as they are written."""
+    return pd.read_csv(path, dtype=str)["prediction"].map(float)
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_from_a_table_to_predictions_in_three_commands(capsys):
+    assert main(["fit", "train.csv", "--target", "price", "--exclude", "id"]) == 0
+    assert main(["evaluate", "model.skr", "new.csv"]) == 0
+    assert main(["predict", "model.skr", "new.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "AdaptiveKernelRidge of 'price': 120 rows, 6 columns as" in out
+    assert "predictions.csv: 30 rows" in out
+    predicted = pd.read_csv("predictions.csv")
+    assert predicted.columns.tolist() == ["prediction"]
+    assert np.corrcoef(predicted["prediction"], NEW["price"])[0, 1] > 0.8
+
+
+def test_predictions_are_those_of_the_library_to_the_last_bit_in_the_order_of_the_rows(model):
+    prediction, std = expected(NEW)
+    assert main(["predict", model, "new.csv", "--std", "--keep", "id,sea", "-o", "out.parquet"]) == 0
+    out = pd.read_parquet("out.parquet")
+    assert out.columns.tolist() == ["id", "sea", "prediction", "std"]
+    assert out["id"].tolist() == NEW["id"].tolist()
+    assert np.array_equal(out["prediction"], prediction)
+    assert np.array_equal(out["std"], std)
+
+
+@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet", "out.pq", "-"])
+def test_every_kind_of_output_holds_the_same_numbers(output, model, capsys):
+    capsys.readouterr()
+    assert main(["predict", model, "new.csv", "-o", output]) == 0
+    where = io.StringIO(capsys.readouterr().out) if output == "-" else output
+    found = pd.read_parquet(where)["prediction"] if ".p" in output else predictions(where)
+    assert np.array_equal(found, expected(NEW)[0])
+
+
+def test_tables_may_be_of_any_kind_and_in_pieces(model, folder):
+    NEW[:10].to_parquet("part-1.parquet")
+    NEW[10:20].to_parquet("part-2.parquet")
+    NEW[20:][NEW.columns[::-1]].to_csv("rest.csv.gz", index=False)
+    assert main(["predict", model, "part-*.parquet", "rest.csv.gz", "-o", "out.csv"]) == 0
+    assert np.array_equal(predictions("out.csv"), expected(NEW)[0])
+    NEW.to_csv("new.tsv", index=False, sep="\t")
+    assert main(["predict", model, "new.tsv", "-o", "out.csv"]) == 0
+    NEW.to_csv("semicolon.csv", index=False, sep=";")
+    assert main(["predict", model, "semicolon.csv", "--delimiter", ";", "-o", "out2.csv"]) == 0
+    assert Path("out.csv").read_bytes() == Path("out2.csv").read_bytes()
+
+
+def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(model):
+    first = Path(model).read_bytes()
+    assert main(["fit", "train.csv", *OPTIONS, "--jobs", "1"]) == 0
+    loaded, other = load_model(model).set_params(model__n_jobs=-1), Path("all.skr")
+    save_model(loaded, other, about={"target": "price", "missing": "refuse", "response": TRAIN["price"].to_numpy()})
+    assert other.read_bytes() == first
+
+
+def test_report_writes_one_page_and_tells_the_same_as_json(model, capsys):
+    data = answer(capsys, "report", model, "new.csv", "-o", "page.html")
+    prediction, _ = expected(NEW)
+    assert data["output"] == "page.html"
+    scores = {score["name"]: score["model"] for score in data["errors"]["scores"]}
+    assert scores["mse"] == pytest.approx(np.mean((prediction - NEW["price"]) ** 2))
+    page = Path("page.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "price" in page
+    assert main(["report", model, "new.csv", "-o", "new.csv"]) == 1
+    assert "one of the files to be read" in capsys.readouterr().err
+
+
+def test_evaluate_tells_overall_and_rare_errors_side_by_side(model, capsys):
+    prediction, _ = expected(NEW)
+    data = answer(capsys, "evaluate", model, "new.csv")
+    assert data["overall"]["mse"] == pytest.approx(np.mean((prediction - NEW["price"]) ** 2))
+    assert data["rare"]["mse"] == pytest.approx(
+        skewridge.metrics.rare_mse(NEW["price"], prediction, y_ref=TRAIN["price"])
+    )
+    assert 0 < data["rare"]["rows"] < data["overall"]["rows"] == 30
+    assert data["target"] == "price"
+    assert main(["evaluate", model, "new.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "overall  rare price  rare prediction" in out
+    assert "Traceback" not in out
+
+
+def test_names_are_not_markup(monkeypatch, capsys):
+    TRAIN.rename(columns={"price": "[red]price"}).to_csv("train.csv", index=False)
+    options = ["[red]price" if text == "price" else text for text in OPTIONS]
+    assert main(["fit", "train.csv", *options]) == 0
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["evaluate", "model.skr", "train.csv"]) == 0
+    assert "[red]price" in capsys.readouterr().out
+
+
+def test_evaluate_of_a_response_without_outliers_has_no_sera():
+    y = np.linspace(0.0, 1.0, 50)
+    told = compare(y, y + 0.1, y)
+    assert told["sera"] is None
+    assert told["overall"]["mse"] == pytest.approx(0.01)
+
+
+def test_evaluate_without_rare_rows_says_so(model, capsys):
+    NEW.assign(price=TRAIN["price"].median()).to_csv("common.csv", index=False)
+    assert answer(capsys, "evaluate", model, "common.csv")["rare"]["mse"] is None
+    assert main(["evaluate", model, "common.csv"]) == 0
+    assert " - " in capsys.readouterr().out
+
+
+def test_info_tells_what_is_in_a_file(model, capsys):
+    data = answer(capsys, "info", model)
+    assert data["estimator"] == "DacKernelRidge"
+    assert data["target"] == "price"
+    assert data["n_rows"] == 120
+    assert {c["name"]: c["kind"] for c in data["columns"]} == {
+        "town": "category",
+        "zip": "category",
+        "area": "number",
+        "rooms": "number",
+        "sea": "boolean",
+        "condition": "ordinal",
+    }
+    assert data["parameters"]["bandwidth"] == 1
+    assert main(["info", model]) == 0
+    assert "written by skewridge 0.1.0" in capsys.readouterr().out
+
+
+def test_fit_answers_in_json(capsys):
+    data = answer(capsys, "fit", "train.csv", *OPTIONS)
+    assert data["n_rows"] == 120
+    assert data["n_features"] == 9
+    assert data["chosen"]["n_nodes"] == 1
+    assert data["notes"] == []
+
+
+# Columns that are not as they were
+
+
+def test_unseen_categories_are_noted_and_counted(model, capsys):
+    NEW.assign(town="Rome").to_csv("rome.csv", index=False)
+    data = answer(capsys, "predict", model, "rome.csv")
+    assert "30 rows have values of 'town' that the model has not seen ('Rome': 30)" in " ".join(data["notes"])
+    with pytest.warns(UserWarning, match="30 rows"):
+        assert np.array_equal(predictions("predictions.csv"), expected(NEW.assign(town="Rome"))[0])
+
+
+def test_codes_keep_their_leading_zeros(model, capsys):
+    """A file whose codes all look like numbers must not turn 0150 into 150."""
+    NEW.assign(zip="0150").to_csv("codes.csv", index=False)
+    assert not any("has not seen" in note for note in answer(capsys, "predict", model, "codes.csv")["notes"])
+    assert np.array_equal(predictions("predictions.csv"), expected(NEW.assign(zip="0150"))[0])
+
+
+def test_missing_columns_are_named_and_others_noted(model, capsys):
+    NEW.drop(columns=["town", "sea"]).to_csv("less.csv", index=False)
+    assert main(["predict", model, "less.csv"]) == 1
+    assert "The table has no column 'town', 'sea'; it has 'id', 'zip'" in capsys.readouterr().err
+    assert not Path("predictions.csv").exists()
+    notes = answer(capsys, "predict", model, "new.csv")["notes"]
+    assert notes == ["Columns that the model does not use: 'id'."]
+
+
+def test_texts_where_numbers_belong_are_named(model, capsys):
+    NEW.assign(area=["big"] + [1.0] * 29).to_csv("big.csv", index=False)
+    assert main(["predict", model, "big.csv"]) == 1
+    assert "Column 'area' should hold numbers; 1 of 30 values are none, the first of them 'big' in row 1" in (
+        capsys.readouterr().err
+    )
+
+
+# Missing values
+
+
+def with_holes(frame):
+    return frame.assign(
+        area=frame["area"].where(frame.index % 10 != 3), town=frame["town"].where(frame.index % 10 != 4)
+    )
+
+
+def test_missing_values_are_refused_with_a_count(model, capsys, folder):
+    with_holes(TRAIN).to_csv("holes.csv", index=False)
+    before = files(folder)
+    for command in (["fit", "holes.csv", *OPTIONS, "-o", "m.skr"], ["predict", model, "holes.csv"]):
+        assert main(command) == 1
+        assert "24 of 120 rows have missing values ('town': 12, 'area': 12). Add --missing" in capsys.readouterr().err
+    assert files(folder) == before
+
+
+def test_missing_values_are_dropped_or_imputed_on_demand(capsys):
+    holes = with_holes(TRAIN)
+    holes.to_csv("holes.csv", index=False)
+    data = answer(capsys, "fit", "holes.csv", *OPTIONS, "--missing", "drop")
+    assert data["n_rows"] == 96
+    assert "24 of 120 rows have missing values and are left out ('town': 12, 'area': 12)." in data["notes"]
+    data = answer(capsys, "predict", "model.skr", "holes.csv")
+    assert (data["n_rows"], data["n_predicted"]) == (120, 96)
+    empty = pd.read_csv("predictions.csv", skip_blank_lines=False)["prediction"].isna()
+    assert empty.tolist() == holes.isna().any(axis=1).tolist()
+    data = answer(capsys, "predict", "model.skr", "holes.csv", "--missing", "impute")
+    assert data["n_predicted"] == 120
+    data = answer(capsys, "fit", "holes.csv", *OPTIONS, "--missing", "impute")
+    assert data["n_rows"] == 120
+    assert answer(capsys, "predict", "model.skr", "holes.csv")["n_predicted"] == 120
+
+
+def test_rows_without_a_response_are_refused_or_left_out(model, capsys):
+    TRAIN.assign(price=TRAIN["price"].where(TRAIN.index > 5)).to_csv("y.csv", index=False)
+    assert main(["fit", "y.csv", *OPTIONS]) == 1
+    assert "6 of 120 rows have missing values ('price': 6)" in capsys.readouterr().err
+    assert answer(capsys, "fit", "y.csv", *OPTIONS, "--missing", "impute")["n_rows"] == 114
+    assert answer(capsys, "evaluate", model, "y.csv", "--missing", "drop")["overall"]["rows"] == 114
+
+
+# Models of the library
+
+
+def test_a_model_of_the_library_takes_columns_by_name(capsys):
+    numbers = TRAIN[["area", "rooms"]]
+    save_model(dac(n_nodes=1).fit(numbers, TRAIN["price"]), "library.skr")
+    data = answer(capsys, "evaluate", "library.skr", "new.csv", "--target", "price")
+    assert "does not hold the training response" in " ".join(data["notes"])
+    assert main(["predict", "library.skr", "new.csv"]) == 0
+    loaded = load_model("library.skr")
+    assert np.array_equal(predictions("predictions.csv"), loaded.predict(NEW[["area", "rooms"]]))
+    assert main(["info", "library.skr"]) == 0
+    assert main(["evaluate", "library.skr", "new.csv"]) == 1
+    assert "does not say what it predicts: name the column by --target" in capsys.readouterr().err
+
+
+def test_models_that_no_table_fits_are_refused(capsys):
+    numbers = TRAIN[["area", "rooms"]].to_numpy()
+    save_model(dac(n_nodes=1).fit(numbers, TRAIN["price"]), "nameless.skr")
+    assert main(["predict", "nameless.skr", "new.csv"]) == 1
+    assert "was fitted to columns without names" in capsys.readouterr().err
+    save_model(adaptive().fit(TRAIN[["area", "rooms"]], np.ones((120, 2)) * TRAIN[["price"]].to_numpy()), "two.skr")
+    assert main(["predict", "two.skr", "new.csv"]) == 1
+    assert "predicts 2 outputs, and the command line takes one" in capsys.readouterr().err
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (["fit", "none.csv", "-t", "price"], "There is no file none.csv"),
+        (["fit", "none-*.csv", "-t", "price"], "No file matches none-*.csv"),
+        (["fit", ".", "-t", "price"], "is a folder. Name files in it"),
+        (["fit", "train.csv", "-t", "prize"], "has no column 'prize'; it has 'id', 'town'"),
+        (["fit", "train.csv", "-t", "town"], "Column 'town' should hold numbers"),
+        (["fit", "train.csv", "-t", "price"], "Column 'id' has 120 different texts"),
+        (["fit", "train.csv", "-t", "price", "--features", "price"], "no column to predict 'price' from"),
+        (["fit", "train.csv", *OPTIONS, "--features", "area"], "'zip' is not among the columns to predict from"),
+        (["fit", "train.csv", *OPTIONS, "--missing", "hide"], "--missing must be one of 'refuse', 'impute', 'drop'"),
+        (["fit", "train.csv", "-t", "price", "-e", "forest"], "--estimator must be one of 'adaptive', 'dac'"),
+        (["fit", "train.csv", *OPTIONS, "-p", "depth=3"], "has no parameter 'depth'; it has "),
+        (["fit", "train.csv", *OPTIONS, "-p", "depth"], "--param must be name=value; got 'depth'"),
+        (["fit", "train.csv", *OPTIONS, "-p", "penalty=-1"], "penalty must be a number in ]0, inf["),
+        (["fit", "train.csv", *OPTIONS, "-o", "no/model.skr"], "make "),
+        (["fit", "train.csv", *OPTIONS, "-o", "."], "is a folder: name a file in it"),
+        (["fit", "train.csv", *OPTIONS, "-o", "train.csv"], "is one of the files to be read"),
+        (["fit", "train.csv", *OPTIONS, "--memory-limit", "2k"], "The fit needs"),
+        (["fit", "train.csv", *OPTIONS, "--delimiter", ";"], "Is its delimiter ','? Use --delimiter"),
+        (["fit", "train.csv", *OPTIONS, "--delimiter", "::"], "--delimiter must be one character; got '::'"),
+        (["fit", "long.csv", *OPTIONS], "rows have more fields than the 2 of the header"),
+        (["predict", "model.skr", "new.csv", "-o", "new.csv"], "is one of the files to be read"),
+        (["predict", "model.skr", "new.csv", "-o", "out.xls"], "must end in .csv, .tsv, .parquet, .pq"),
+        (["predict", "model.skr", "new.csv", "-o", "-", "--json"], "cannot share stdout"),
+        (["predict", "model.skr", "new.csv", "--keep", "name"], "has no column 'name'"),
+        (["predict", "model.skr", "clash.csv", "--keep", "*"], "has a column 'prediction' already"),
+        (["predict", "none.skr", "new.csv"], "No such file or directory"),
+        (["predict", "new.csv", "new.csv"], "cannot be loaded as a model"),
+        (["evaluate", "model.skr", "new.csv", "-t", "prize"], "has no column 'prize'"),
+        (["info", "train.csv"], "cannot be loaded as a model"),
+        (["fit", "model.skr", *OPTIONS, "-o", "other.skr"], "is neither CSV"),
+        (["fit", "empty.csv", *OPTIONS], "cannot be read as CSV: No columns"),
+        (["fit", "header.csv", *OPTIONS], "has 0 rows"),
+        (["fit", "binary.csv", *OPTIONS], "cannot be read as CSV"),
+        (["fit", "binary.parquet", *OPTIONS], "cannot be read as Parquet"),
+        (["fit", "binary.csv.gz", *OPTIONS], "cannot be read as CSV"),
+        (["fit", "ragged.csv", *OPTIONS], "cannot be read as CSV: "),
+        (["fit", "twice.csv", *OPTIONS], "two columns are called 'a'"),
+        (["fit", "train.csv", "new.csv", "ragged.csv", *OPTIONS], "ragged.csv"),
+        (["fit", "train.csv", "other.csv", *OPTIONS], "differ in the columns 'area', 'b', 'condition'"),
+        (["fit", "nothing.csv", *OPTIONS], "No row has a value of 'price'"),
+        (["fit", "dates.csv", "-t", "price"], "Column 'day' holds dates or times"),
+    ],
+)
+def test_mistakes_get_a_message_and_change_no_file(arguments, match, model, folder, capsys):
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("a,zip,condition,id,price\n")
+    Path("binary.csv").write_bytes(bytes(range(256)))
+    Path("binary.parquet").write_bytes(b"PAR1" + bytes(99))
+    Path("binary.csv.gz").write_bytes(b"\x1f\x8b\x08" + bytes(range(99)))
+    Path("ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    Path("long.csv").write_text("a,b\n1,2,3\n1,2,3\n")
+    Path("twice.csv").write_text("a,a\n1,2\n")
+    Path("other.csv").write_text("b,price\n1,2\n")
+    Path("nothing.csv").write_text("id,zip,condition,price\n1,2,poor,\n1,2,good,\n")
+    Path("dates.csv").write_text("day,price\n2020-01-01,1\n2020-02-01,2\n")
+    NEW.assign(prediction=1).to_csv("clash.csv", index=False)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    arguments = [*arguments, "--missing", "drop"] if "nothing.csv" in arguments else arguments
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert match in captured.err
+    assert captured.err.startswith(("error: ", "Reading ", "note: "))
+    assert "Traceback" not in captured.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_errors_are_json_for_machines(capsys):
+    assert main(["info", "none.skr", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {"error": "none.skr: No such file or directory", "notes": []}
+
+
+@pytest.mark.parametrize("arguments", [["fit"], ["fit", "train.csv"], ["nonsense"], ["fit", "--nonsense"]])
+def test_a_command_that_is_not_understood_exits_with_2(arguments, capsys):
+    assert main(arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_bug_is_called_one(monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.cli._info.read_model", lambda path: 1 / 0)
+    assert main(["info", "model.skr"]) == 3
+    assert "This is a bug in skewridge: ZeroDivisionError" in capsys.readouterr().err
+    monkeypatch.setenv("SKEWRIDGE_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["info", "model.skr"])
+
+
+def test_a_file_cannot_move_the_cursor(model, capsys):
+    NEW.rename(columns={"id": "\x1b[2Jid"}).to_csv("escape.csv", index=False)
+    assert main(["predict", model, "escape.csv"]) == 0
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_columns_that_count_rows_and_columns_without_names_are_noted(capsys):
+    TRAIN.assign(number=range(120)).drop(columns="id").to_csv("train.csv")
+    notes = answer(capsys, "fit", "train.csv", "-t", "price", *QUICK)["notes"]
+    assert "train.csv: 1 columns without a name are ignored." in notes
+    assert "'number' seems to number the rows. If it does, add --exclude number." in notes
+
+
+# In a terminal, in a pipe, without this and that
+
+
+def test_bars_in_a_terminal(model, monkeypatch, capsys):
+    class Terminal(io.StringIO):
+        encoding = "utf-8"
+
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert main(["fit", "train.csv", *OPTIONS]) == 0
+    assert main(["evaluate", "model.skr", "new.csv"]) == 0
+    assert "local fits" in sys.stderr.getvalue()
+    assert "┃" in sys.stdout.getvalue()
+
+
+def test_lines_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.cli._screen.LINE_EVERY", 0.0)
+    assert main(["fit", "train.csv", *OPTIONS]) == 0
+    assert "local fits: 1 of 1\n" in capsys.readouterr().err
+
+
+def run(*arguments, **options):
+    env = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}", **options.pop("env", {})}
+    return subprocess.Popen(
+        [sys.executable, *arguments], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+
+
+def test_ctrl_c_leaves_nothing_half_written(folder):
+    before = files(folder)
+    process = run("-m", "skewridge", "fit", "train.csv", "-t", "price", "--exclude", "id", "-p", "n_centers=5")
+    lines = [process.stderr.readline(), process.stderr.readline()]
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert lines[1].startswith("Fitting")
+    assert process.returncode == 130, err
+    assert "Interrupted. No file is half-written." in err
+    assert files(folder) == before
+
+
+def test_help_is_quick_and_a_reader_may_leave(model):
+    code = (
+        "import sys; from skewridge.cli import main; assert main(['--help']) == 0; "
+        "assert not {'numpy', 'sklearn', 'pandas', 'numba', 'rich'} & set(sys.modules), sys.modules"
+    )
+    process = run("-c", code)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 0
+    pd.concat([NEW] * 200).to_csv("many.csv", index=False)
+    process = run("-m", "skewridge", "predict", model, "many.csv", "-o", "-")
+    process.stdout.readline()
+    process.stdout.close()
+    assert "Traceback" not in process.stderr.read()
+    assert process.wait(timeout=60) == 0
+
+
+def test_without_typer_the_extra_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    for name in ("skewridge.cli._app", "skewridge.cli._screen"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert main(["--help"]) == 1
+    assert "pip install 'skewridge[cli]'" in capsys.readouterr().err
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert main(["fit", "train.csv", "-t", "price"]) == 1
+    assert "pip install 'skewridge[cli]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell, capsys, monkeypatch):
+    monkeypatch.setenv("_SKEWRIDGE_COMPLETE", f"complete_{shell}")
+    monkeypatch.setenv("COMP_WORDS", "skewridge pre")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "skewridge pre")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    main([])
+    assert "predict" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == skewridge.__version__
+
+
+# What others do
+
+
+class Told:
+    def __init__(self, *given, **named):
+        self.given, self.named = given, named
+
+    def to_dict(self):
+        return {"rows": len(self.given[0]), "columns": self.given[1].shape[1], **self.named}
+
+    def __str__(self):
+        return "a picture in words"
+
+
+@pytest.mark.parametrize("command", ["diagnose", "plan"])
+def test_advice_is_asked_for_with_response_and_columns(command, monkeypatch, capsys):
+    monkeypatch.setattr(skewridge, command, Told, raising=False)
+    data = answer(capsys, command, "train.csv", "-t", "price")
+    assert (data["rows"], data["columns"]) == (120, 7)
+    assert main([command, "train.csv", "-t", "price"]) == 0
+    assert "a picture in words" in capsys.readouterr().out
+
+
+def test_plan_passes_its_options_on(monkeypatch, capsys):
+    monkeypatch.setattr(skewridge, "plan", Told, raising=False)
+    data = answer(capsys, "plan", "train.csv", "-t", "price", "--nodes", "5", "--memory-limit", "2GB", "-j", "2")
+    assert (data["n_nodes"], data["memory_limit"], data["n_jobs"]) == (5, "2GB", 2)
+
+
+def test_demo_runs_the_demonstration(monkeypatch):
+    asked = []
+    monkeypatch.setattr("skewridge.demo.main", asked.append)
+    assert main(["demo", "pictures"]) == 0
+    assert asked == ["pictures"]
+
+
+# Enemies by the hundred
+
+
+@pytest.mark.parametrize("n_files", [100, pytest.param(500, marks=pytest.mark.full)])
+def test_damaged_tables_get_an_error_or_predictions_and_never_run_code(n_files, folder):
+    (folder / "fuzz").mkdir()
+    TRAIN[:40].drop(columns="id").to_csv("table.csv", index=False)
+    process = run("-m", "tests.fuzz_tables", folder / "table.csv", folder / "fuzz", str(n_files), cwd=ROOT)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    assert f"{n_files} tables" in out
+
+
+def test_numbers_are_read_to_the_last_digit(folder):
+    numbers = np.random.default_rng(0).lognormal(0, 30, 500)
+    pd.DataFrame({"x": numbers, "y": -numbers}).to_csv("numbers.csv", index=False)
+    frame = read_tables([folder / "numbers.csv"])
+    assert np.array_equal(frame["x"], numbers)
+    assert np.array_equal(frame["y"], -numbers)

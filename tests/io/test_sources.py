@@ -1,0 +1,234 @@
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, predict_source
+from skewridge.datasets import make_peaks
+from skewridge.engine.chunked import Table
+from skewridge.io.sources import open_source
+
+pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+pd = pytest.importorskip("pandas")
+
+N = 9000  # five blocks: the tree of sums has two levels
+X, Y = make_peaks(N, 3, random_state=0)
+NAMES = ["x0", "x1", "x2"]
+FIXED = {"bandwidth": 0.5, "penalty": 1e-3, "random_state": 0}
+
+
+def write(folder, X=X, y=Y, files=2, group=1300):
+    folder.mkdir(exist_ok=True)
+    for i, part in enumerate(np.array_split(np.arange(len(X)), files)):
+        columns = {name: X[part, j] for j, name in enumerate(NAMES[: X.shape[1]])}
+        pq.write_table(pa.table(columns | {"y": y[part]}), folder / f"{i}.parquet", row_group_size=group)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("rows"))
+
+
+def same(one, two, new=X[:50]):
+    assert np.array_equal(one.dual_coef_, two.dual_coef_)
+    frame = pd.DataFrame(new, columns=NAMES[: new.shape[1]])
+    assert np.array_equal(one.predict(new), two.predict(frame))
+
+
+ADAPTIVE = [
+    AdaptiveKernelRidge(60, 0.5, **FIXED),
+    AdaptiveKernelRidge(60, 0.5, solver="cg", **FIXED),
+    AdaptiveKernelRidge(60, 0.5, kernel="sobolev", slice_on="pilot", scale_features=None, penalty=1e-3, random_state=0),
+    AdaptiveKernelRidge(60, 0.5, scale_features="learn", random_state=1),
+]
+DAC = [
+    DacKernelRidge(40, **FIXED),
+    DacKernelRidge(40, kernel="polynomial", penalty=1e-2, focus=0.5, max_per_slice=3, random_state=0),
+    DacKernelRidge(90, oversampling=0.1, penalty="gcv", bandwidth=0.5, slice_on="pilot", random_state=0),
+    DacKernelRidge(90, oversampling=0.1, penalty="cv", kernel="sobolev", random_state=2),
+]
+
+
+@pytest.mark.parametrize("estimator", ADAPTIVE + DAC, ids=str)
+def test_a_fit_from_files_has_the_bits_of_the_fit_from_arrays(estimator, folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        same(clone(estimator).fit(X, Y), fit_source(clone(estimator), folder, target="y"))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("estimator", [ADAPTIVE[0], DAC[0]], ids=str)
+def test_chunks_and_threads_change_no_bit(estimator, tmp_path, n_jobs):
+    expected = clone(estimator).fit(X, Y)
+    chunked = write(tmp_path, files=1, group=100 if n_jobs == 1 else 10**6)
+    same(expected, fit_source(clone(estimator).set_params(n_jobs=n_jobs), chunked, target="y"))
+
+
+def test_all_choices_made_from_files(tmp_path):
+    few = write(tmp_path, X[:1500, :2], Y[:1500], group=333)
+    for estimator in (AdaptiveKernelRidge(random_state=0), DacKernelRidge(8, random_state=0)):
+        same(clone(estimator).fit(X[:1500, :2], Y[:1500]), fit_source(clone(estimator), few, target="y"), X[:50, :2])
+
+
+def test_many_features_and_single_precision(tmp_path):
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(3000, 17)).astype(np.float32)
+    y = wide[:, 0].astype(float) ** 2
+    columns = {f"f{i}": wide[:, i] for i in range(17)}
+    pq.write_table(pa.table(columns | {"y": y}), tmp_path / "wide.parquet", row_group_size=700)
+    for estimator in (
+        DacKernelRidge(10, bandwidth=20.0, penalty=0.5, random_state=0),
+        AdaptiveKernelRidge(40, 0.5, bandwidth=4.0, penalty=1e-3, random_state=0),
+    ):
+        one = clone(estimator).fit(pd.DataFrame(columns), y)
+        two = fit_source(clone(estimator), tmp_path / "wide.parquet", target="y")
+        assert np.array_equal(one.dual_coef_, two.dual_coef_)
+        assert np.array_equal(one.predict(pd.DataFrame(columns)), two.predict(pd.DataFrame(columns)))
+
+
+def test_repeated_rows_are_found_across_chunks(tmp_path):
+    rows = np.r_[np.arange(3000), np.arange(3000)]
+    twice = write(tmp_path, X[rows], Y[rows], group=900)
+    model = fit_source(clone(ADAPTIVE[0]), twice, target="y")
+    same(clone(ADAPTIVE[0]).fit(X[rows], Y[rows]), model)
+    assert len(np.unique(model.centers_, axis=0)) == model.n_centers_
+
+
+def test_rows_of_a_node_are_gathered_within_the_memory_limit(folder, monkeypatch):
+    gathered, original = [], Table.__getitem__
+    monkeypatch.setattr(Table, "__getitem__", lambda self, ids: gathered.append(len(ids)) or original(self, ids))
+    model = fit_source(DacKernelRidge(40, memory_limit="3MB", slices=1, **FIXED), folder, target="y")
+    limit = 0.25 * 3e6 / (8 * (3 * 3 + 4))
+    assert max(gathered) <= limit < N
+    assert np.array_equal(model.dual_coef_, DacKernelRidge(40, slices=1, **FIXED).fit(X, Y).dual_coef_)
+
+
+def test_a_limit_without_the_quarter_for_rows_is_refused_with_figures(folder):
+    with pytest.raises(MemoryError, match=r"memory_limit is .* without the 25% that rows are.*What would fit"):
+        fit_source(DacKernelRidge(4, memory_limit="2MB", **FIXED), folder, target="y")
+
+
+def test_training_rows_are_read_when_they_are_needed(folder):
+    model = fit_source(clone(DAC[0]), folder, target="y")
+    assert "X_fit_" not in vars(model)
+    with pytest.raises(MemoryError, match=r"all 9,000 training rows at hand, 216 kB, and memory_limit is 1 kB"):
+        model.set_params(memory_limit=1000).predict(pd.DataFrame(X[:5], columns=NAMES))
+    model.set_params(memory_limit=None)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.X_fit_, X)
+    std = model.predict(pd.DataFrame(X[:5], columns=NAMES), return_std=True)[1]
+    assert np.array_equal(std, clone(DAC[0]).fit(X, Y).predict(X[:5], return_std=True)[1])
+
+
+def test_several_targets_and_chosen_features(tmp_path):
+    write(tmp_path)
+    model = fit_source(clone(ADAPTIVE[0]), tmp_path, target=["y", "x2"], features=["x1", "x0"])
+    expected = clone(ADAPTIVE[0]).fit(X[:, [1, 0]], np.c_[Y, X[:, 2]])
+    assert np.array_equal(model.dual_coef_, expected.dual_coef_)
+    assert model.feature_names_in_.tolist() == ["x1", "x0"]
+
+
+@pytest.mark.parametrize("settings", [{"solver": "direct"}, {"solver": "cg"}], ids=str)
+def test_several_outputs_have_the_same_bits_from_files_and_from_frames(settings, tmp_path):
+    frame = pd.DataFrame(np.c_[X, Y], columns=[*NAMES, "y"])
+    frame["z"] = np.sin(3 * X[:, 1])
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1300)
+    estimator = clone(ADAPTIVE[0]).set_params(**settings)
+    model = fit_source(clone(estimator), tmp_path / "rows.parquet", target=["y", "z"], features=NAMES)
+    same(clone(estimator).fit(X, frame[["y", "z"]].to_numpy()), model)
+    in_memory = fit_source(clone(estimator), frame, target=["y", "z"], features=NAMES)
+    assert np.array_equal(in_memory.dual_coef_, model.dual_coef_)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "numpy"])
+def test_what_is_in_memory_is_fitted_as_it_is(library):
+    frame = pytest.importorskip(library)
+    rows = np.c_[X, Y] if library == "numpy" else frame.DataFrame(dict(zip([*NAMES, "y"], [*X.T, Y], strict=True)))
+    model = fit_source(clone(ADAPTIVE[0]), rows, target=-1 if library == "numpy" else "y")
+    assert np.array_equal(model.dual_coef_, clone(ADAPTIVE[0]).fit(X, Y).dual_coef_)
+    other = fit_source(clone(ADAPTIVE[0]), X, target=Y, sample_weight=np.full(N, 2.0))
+    assert other.n_centers_ == 60
+
+
+def test_a_response_apart_from_the_files(folder):
+    model = fit_source(clone(ADAPTIVE[0]), folder, target=2 * Y, features=NAMES)
+    assert np.array_equal(model.dual_coef_, clone(ADAPTIVE[0]).fit(X, 2 * Y).dual_coef_)
+
+
+def test_estimators_of_arrays_are_refused(folder):
+    from sklearn.linear_model import Ridge
+
+    with pytest.raises(TypeError, match=r"Ridge fits to arrays only\. Read the source into memory"):
+        fit_source(Ridge(), folder, target="y")
+    assert fit_source(Ridge(), np.c_[X, Y], target=-1).coef_.shape == (3,)
+
+
+def test_bad_sources_are_refused(folder, tmp_path):
+    table = pa.table({"x0": [1.0, 2.0], "word": ["a", "b"], "y": [0.0, 1.0]})
+    pq.write_table(table, tmp_path / "words.parquet")
+    with pytest.raises(ValueError, match=r"Columns \['word'\] do not hold numbers"):
+        fit_source(clone(DAC[0]), tmp_path / "words.parquet", target="y")
+    with pytest.raises(ValueError, match=r"has the columns .* got \['price'\]"):
+        fit_source(clone(DAC[0]), folder, target="price")
+    holes = write(tmp_path / "holes", np.where(X == X[7, 1], np.nan, X))
+    with pytest.raises(ValueError, match=r"row 7, column 'x1' holds nan \(row 7 of row group 0 of .*0\.parquet\)"):
+        fit_source(clone(DAC[0]), holes, target="y")
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        fit_source(clone(DAC[0]), write(tmp_path / "no", y=np.where(np.arange(N) == 5, np.nan, Y)), target="y")
+
+
+@pytest.mark.parametrize("estimator", [ADAPTIVE[0], DAC[0]], ids=str)
+def test_a_checkpoint_is_used_and_changes_no_bit(estimator, folder, tmp_path):
+    expected = clone(estimator).fit(X, Y)
+    for _ in range(2):
+        same(expected, fit_source(clone(estimator), folder, target="y", checkpoint=tmp_path))
+    with pytest.raises(ValueError, match="parameters differ"):
+        fit_source(clone(estimator).set_params(penalty=1e-2), folder, target="y", checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="response differ"):
+        fit_source(clone(estimator), folder, target=Y + 1, features=NAMES, checkpoint=tmp_path)
+    fit_source(clone(estimator).set_params(n_jobs=2, verbose=0), folder, target="y", checkpoint=tmp_path)
+
+
+def test_a_checkpoint_keeps_the_seed_and_takes_arrays(tmp_path):
+    unseeded = DacKernelRidge(40, bandwidth=0.5, penalty=1e-3)
+    one, two = (fit_source(clone(unseeded), X, target=Y, checkpoint=tmp_path) for _ in range(2))
+    assert np.array_equal(one.dual_coef_, two.dual_coef_)
+
+
+@pytest.mark.parametrize("return_std", [False, True])
+def test_predictions_are_written_chunk_by_chunk(folder, tmp_path, monkeypatch, return_std):
+    monkeypatch.setattr("skewridge.io.sources.PREDICTED_ROWS", 4096)
+    model = fit_source(clone(ADAPTIVE[0]), folder, target="y")
+    out = predict_source(model, folder, tmp_path / "out.parquet", return_std=return_std)
+    assert pq.ParquetFile(out).metadata.num_row_groups == 3
+    found = pd.read_parquet(out)
+    expected = model.predict(pd.DataFrame(X, columns=NAMES), return_std=True)
+    assert np.array_equal(found["prediction"], expected[0])
+    assert list(found) == ["prediction", "std"][: 1 + return_std]
+    assert not return_std or np.array_equal(found["std"], expected[1])
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_predictions_of_several_outputs_have_numbers(tmp_path):
+    model = AdaptiveKernelRidge(20, 0.5, **FIXED).fit(X[:500], np.c_[Y, -Y][:500])
+    found = pd.read_parquet(predict_source(model, X[:7], tmp_path / "out.parquet"))
+    assert list(found) == ["prediction_0", "prediction_1"]
+    assert np.array_equal(found, model.predict(X[:7]))
+
+
+def test_a_prediction_that_fails_leaves_no_file(folder, tmp_path):
+    model = clone(ADAPTIVE[0]).fit(X[:, :2], Y)
+    with pytest.raises(ValueError, match="features"):
+        predict_source(model, folder, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_opening_reads_no_rows(folder, monkeypatch):
+    from skewridge.io.files import FileChunk
+
+    monkeypatch.setattr(FileChunk, "read", lambda self: pytest.fail("read"))
+    table, target = open_source(folder, None, NAMES)
+    assert (table.shape, target) == ((N, 3), None)

@@ -1,0 +1,203 @@
+"""Every criterion against its brute-force definition: explicit hat matrices, refits, double loops."""
+
+import numpy as np
+import pytest
+
+from skewridge.engine.job import Job
+from skewridge.engine.memory import Budget
+from skewridge.kernels import Kernel
+from skewridge.linalg.ridge_path import reduce_node, solve_path
+from skewridge.nodes.criteria import cp, dgcv, error_products, gcv, jackknife_error, mean_risk
+from skewridge.nodes.criteria import pair_risk as pair_risk_of
+from skewridge.nodes.partition import partition_rows
+from skewridge.nodes.planning import PartitionSettings
+from skewridge.nodes.trials import Trial, judge, try_nodes
+from tests import naive
+
+BANDWIDTHS, PENALTIES = [0.2, 0.7], np.array([1e-3, 1e-2, 0.3])
+N, K = 40, 4
+
+overlapping = pytest.mark.parametrize("slices", [1, 6], ids=["disjoint", "overlapping"])
+weighting = pytest.mark.parametrize("focus", [1.0, 0.4], ids=["unweighted", "weighted"])
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(5)
+    X = rng.random((N, 2))
+    y = np.exp(3 * X[:, 0] ** 4) + 0.1 * rng.normal(size=N)
+    return X, y - y.mean()
+
+
+def partition_of(y, slices, focus):
+    settings = PartitionSettings(K, slices, focus=focus)
+    return partition_rows(y, settings, 2, 3, Budget(), Job())
+
+
+def hats(X, partition, bandwidth, penalty):
+    """(rows, gram, ridge diagonal, hat matrix) of every node."""
+    for i in range(K):
+        rows, weights = partition.node(i)
+        w = np.ones(len(rows)) if weights is None else weights
+        gram = naive.gram("gaussian", X[rows], X[rows], bandwidth=bandwidth)
+        ridge = penalty * w.sum() / w
+        yield rows, gram, ridge, gram @ np.linalg.inv(gram + np.diag(ridge))
+
+
+def tried(X, y, partition, left_out, which=range(K), row_weights=None):
+    """(nodes tried at every bandwidth, their error products)."""
+    nodes = [partition.node(i) for i in range(K)]
+    trial = Trial(nodes, K, np.arange(N), np.ones(N), left_out)
+    base = Kernel("gaussian", bandwidth=1.0)
+    nodes = try_nodes(trial, which, X, y, base, BANDWIDTHS, PENALTIES, Job())
+    weights = np.full(N, 1 / N) if row_weights is None else row_weights / row_weights.sum()
+    return nodes, judge(trial, nodes, X, y, base, BANDWIDTHS, weights, Job())[0]
+
+
+def pair_risk(errors, row_weights, k):
+    return pair_risk_of(error_products(errors, row_weights), k)
+
+
+@overlapping
+@weighting
+def test_leave_one_out_of_the_average_equals_refits(data, slices, focus):
+    """Row i is taken out of every node that holds it; ridge, allocation and intercept stay as they were."""
+    X, y = data
+    partition = partition_of(y, slices, focus)
+    risk = pair_risk_of(tried(X, y, partition, left_out=True)[1], K).risk
+    for b, bandwidth in enumerate(BANDWIDTHS):
+        for p, penalty in enumerate(PENALTIES):
+            errors = np.zeros(N)
+            for i in range(N):
+                total = 0.0
+                for rows, gram, ridge, _ in hats(X, partition, bandwidth, penalty):
+                    rest = rows != i
+                    coef = np.linalg.solve(gram[np.ix_(rest, rest)] + np.diag(ridge[rest]), y[rows[rest]])
+                    total += naive.gram("gaussian", X[[i]], X[rows[rest]], bandwidth=bandwidth)[0] @ coef
+                errors[i] = y[i] - total / K
+            assert risk[b, p] == pytest.approx(np.mean(errors**2), rel=1e-8)
+
+
+@overlapping
+@weighting
+def test_dgcv_equals_the_explicit_hat_matrix_of_the_average(data, slices, focus):
+    X, y = data
+    partition = partition_of(y, slices, focus)
+    nodes, products = tried(X, y, partition, left_out=False)
+    traces = np.mean([[node.trace for node in at] for at in nodes], axis=1)
+    ours = dgcv(pair_risk_of(products, K).risk, traces, N)
+    for b, bandwidth in enumerate(BANDWIDTHS):
+        for p, penalty in enumerate(PENALTIES):
+            H = np.zeros((N, N))
+            for rows, gram, ridge, _ in hats(X, partition, bandwidth, penalty):
+                to_rows = naive.gram("gaussian", X, X[rows], bandwidth=bandwidth)
+                H[:, rows] += to_rows @ np.linalg.inv(gram + np.diag(ridge)) / K
+            expected = np.mean((y - H @ y) ** 2) / (1 - np.trace(H) / N) ** 2
+            assert ours[b, p] == pytest.approx(expected, rel=1e-8)
+
+
+@overlapping
+@weighting
+def test_gcv_and_cp_equal_the_explicit_hat_matrix_of_a_node(data, slices, focus):
+    X, y = data
+    partition = partition_of(y, slices, focus)
+    nodes, _ = tried(X, y, partition, left_out=False)
+    for b, bandwidth in enumerate(BANDWIDTHS):
+        for j in range(K):
+            table = []
+            for penalty in PENALTIES:
+                rows, _, ridge, hat = list(hats(X, partition, bandwidth, penalty))[j]
+                w = 1 / ridge
+                square = np.sum(w * (y[rows] - hat @ y[rows]) ** 2) / w.sum()
+                table.append((square, np.trace(hat), len(rows)))
+            square, trace, n = (np.array(column) for column in zip(*table, strict=True))
+            expected = square / (1 - trace / n) ** 2
+            np.testing.assert_allclose(nodes[b][j].gcv, expected, rtol=1e-8)
+            best = np.argmin(expected)
+            noise = square[best] / (1 - trace[best] / n[best])
+            np.testing.assert_allclose(nodes[b][j].cp, square + 2 * noise * trace / n, rtol=1e-8)
+
+
+def test_unweighted_gcv_is_the_textbook_formula(data):
+    X, y = data
+    K_ = naive.gram("gaussian", X, X, bandwidth=0.3)
+    path = solve_path(reduce_node(np.tril(K_), y), PENALTIES)
+    for p, penalty in enumerate(PENALTIES):
+        hat = K_ @ np.linalg.inv(K_ + N * penalty * np.eye(N))
+        r = y - hat @ y
+        assert gcv(path)[p] == pytest.approx(N * (r @ r) / (N - np.trace(hat)) ** 2, rel=1e-8)
+        assert cp(path).shape == (3,)
+
+
+@overlapping
+@weighting
+@pytest.mark.parametrize("q", [2, 3])
+def test_pair_estimate_equals_the_double_loop(data, slices, focus, q):
+    X, y = data
+    weights = np.random.default_rng(0).random(N)
+    partition = partition_of(y, slices, focus)
+    _, products = tried(X, y, partition, True, range(q), weights)
+    for b, bandwidth in enumerate(BANDWIDTHS):
+        for p, penalty in enumerate(PENALTIES):
+            e = np.array(
+                [left_out_errors(X, y, node, bandwidth) for node in list(hats(X, partition, bandwidth, penalty))[:q]]
+            )
+            same = sum(e[j] ** 2 for j in range(q)) / q
+            crossed = sum(e[j] * e[i] for j in range(q) for i in range(q) if i != j) / (q * (q - 1))
+            expected = (same / K + (1 - 1 / K) * crossed) @ weights / weights.sum()
+            assert pair_risk_of(products, K).risk[b, p] == pytest.approx(expected, rel=1e-8)
+
+
+def left_out_errors(X, y, node, bandwidth):
+    """y_i minus one node's estimate, without row i where the node holds it."""
+    rows, gram, ridge, _ = node
+    errors = np.empty(N)
+    for i in range(N):
+        rest = rows != i
+        coef = np.linalg.solve(gram[np.ix_(rest, rest)] + np.diag(ridge[rest]), y[rows[rest]])
+        errors[i] = y[i] - naive.gram("gaussian", X[[i]], X[rows[rest]], bandwidth=bandwidth)[0] @ coef
+    return errors
+
+
+def test_jackknife_leaves_each_node_out():
+    errors = np.random.default_rng(0).normal(size=(5, 3, 20))
+    weights = np.full(20, 1 / 20)
+    whole = pair_risk(errors, weights, 50)
+    without = [pair_risk(np.delete(errors, j, axis=0), weights, 50).risk for j in range(5)]
+    np.testing.assert_allclose(whole.without, np.array(without).T, rtol=1e-10)
+    expected = np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without, axis=0)) ** 2, axis=0))
+    np.testing.assert_allclose(whole.error, expected, rtol=1e-10)
+
+
+def test_pair_estimate_is_unbiased_and_the_square_of_the_q_average_is_not():
+    """Independent node errors of variance 1 around a bias of 0.3: the risk of the k-average is 0.09 + 1/k."""
+    rng = np.random.default_rng(0)
+    q, k, rows, draws = 4, 50, 30, 4000
+    weights = np.full(rows, 1 / rows)
+    estimates, naive_squares = [], []
+    for _ in range(draws):
+        errors = 0.3 + rng.normal(size=(q, rows))
+        estimates.append(float(pair_risk(errors, weights, k).risk))
+        naive_squares.append(np.mean(errors.mean(axis=0) ** 2))
+    truth = 0.09 + 1 / k
+    assert abs(np.mean(estimates) - truth) < 4 * np.std(estimates) / np.sqrt(draws)
+    assert np.mean(naive_squares) > 2 * truth
+
+
+def test_all_nodes_leave_no_doubt():
+    errors = np.random.default_rng(0).normal(size=(3, 2, 10))
+    risk = pair_risk(errors, np.full(10, 0.1), 3)
+    np.testing.assert_allclose(risk.risk, np.mean(errors.mean(axis=0) ** 2, axis=-1))
+    assert not risk.error.any()
+
+
+def test_mean_of_risks_has_the_mean_and_the_independent_error():
+    rng = np.random.default_rng(0)
+    parts = [pair_risk(rng.normal(size=(4, 2, 10)), np.full(10, 0.1), 9) for _ in range(3)]
+    shares = np.array([0.5, 0.3, 0.2])
+    whole = mean_risk(parts, shares)
+    np.testing.assert_allclose(whole.risk, sum(s * p.risk for s, p in zip(shares, parts, strict=True)))
+    expected = np.sqrt(sum((s * p.error) ** 2 for s, p in zip(shares, parts, strict=True)))
+    np.testing.assert_allclose(whole.error, expected, rtol=1e-9)
+    assert mean_risk(parts[:1], np.ones(1)).error.tolist() == parts[0].error.tolist()
+    assert jackknife_error(np.ones((2, 1))).tolist() == [0.0, 0.0]

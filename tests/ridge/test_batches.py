@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skewridge.engine.checkpoint import Checkpoint
+from skewridge.engine.chunked import ArrayChunk, Table
+from skewridge.engine.job import Job
+from skewridge.engine.memory import Budget
+from skewridge.kernels import Kernel
+from skewridge.response.allocation import Allocation, allocate
+from skewridge.response.slices import slice_response
+from skewridge.ridge.batches import Work, divided, solve_share, solve_shares
+from skewridge.ridge.coordinates import make_frame
+from skewridge.ridge.local import Nodes, Workspace, make_nodes
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(400, 2)), RNG.gamma(0.5, size=400)
+NODES = allocate(slice_response(Y, 6), 9, seed=0)
+KERNEL = Kernel("matern32", bandwidth=1.0)
+
+
+def work(weights=None):
+    penalties = np.linspace(1e-3, 1e-2, 9)
+    return Work(KERNEL, make_frame(KERNEL, X, False, 1e-3, Job()), Y, weights, penalties, NODES)
+
+
+def direct(work):
+    nodes = make_nodes(KERNEL, X, Y, work.weights, work.penalties, NODES, work.frame)
+    nodes.solve(np.arange(9), Workspace())
+    return nodes.coef
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("allowed", [1.0, 4e4, 1e9])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_shares_have_the_bits_of_all_nodes_at_once(weighted, allowed, n_jobs):
+    given = work(RNG.random(400) + 0.5 if weighted else None)
+    table = Table((ArrayChunk(X[:150]), ArrayChunk(X[150:])), 2)
+    for rows in (X, table):
+        assert np.array_equal(solve_shares(given, rows, Budget(allowed), Job(n_jobs)), direct(given))
+
+
+def test_a_share_is_solved_on_its_own_rows_alone():
+    ids, share = work().share(np.array([2, 5]))
+    assert np.array_equal(ids, np.union1d(NODES[2], NODES[5]))
+    found = dict(zip([2, 5], [None, None], strict=True))
+    order = np.argsort(-NODES.sizes[[2, 5]], kind="stable")
+    for name, coef in zip(np.array([2, 5])[order], solve_share(X[ids], share), strict=True):
+        found[int(name)] = coef
+    for name, coef in found.items():
+        assert np.array_equal(coef, direct(work())[NODES.starts[name] : NODES.starts[name + 1]])
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=1, max_size=12),
+    st.integers(1, 40),
+    st.sampled_from([50.0, 5000.0, np.inf]),
+)
+def test_shares_hold_every_node_once_and_no_more_rows_than_allowed(sets, most, work):
+    starts = np.cumsum([0, *map(len, sets)])
+    nodes = Allocation(np.concatenate([sorted(rows) for rows in sets]), starts)
+    parts = divided(nodes, np.arange(len(sets)), most, work)
+    assert np.concatenate(parts).tolist() == list(range(len(sets)))
+    for part in parts:
+        assert len(part) == 1 or len(set().union(*(sets[i] for i in part))) <= most
+        assert len(part) == 1 or sum(len(sets[i]) ** 3 for i in part) <= work
+
+
+def test_an_unsolvable_node_is_named_as_it_is_called():
+    bad = Work(KERNEL, work().frame, Y, None, np.array([1e-2] * 8 + [-1.0]), NODES)
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 8 \("):
+        solve_shares(bad, X, Budget(1.0), Job(checkpoint=None))
+
+
+def test_nodes_that_were_solved_are_not_solved_again(tmp_path, monkeypatch):
+    solved, original, expected = [], Nodes.solve, direct(work())
+
+    def solve(self, nodes, workspace):
+        if len(solved) == 4:
+            raise KeyboardInterrupt
+        solved.extend(self.names[nodes])
+        original(self, nodes, workspace)
+
+    monkeypatch.setattr("skewridge.ridge.local.BATCH_WORK", 1.0)  # one node a batch
+    monkeypatch.setattr(Nodes, "solve", solve)
+    with pytest.raises(KeyboardInterrupt):
+        solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {})))
+    first = solved[:]
+    solved.clear()
+    monkeypatch.setattr(Nodes, "solve", lambda s, n, w: solved.extend(s.names[n]) or original(s, n, w))
+    coef = solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {})))
+    assert sorted(first + solved) == list(range(9))
+    assert np.array_equal(coef, expected)
+    solved.clear()
+    assert np.array_equal(solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {}))), coef)
+    assert not solved

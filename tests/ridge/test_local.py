@@ -1,0 +1,229 @@
+import os
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from skewridge.kernels import Kernel, _compiled, _numpy
+from skewridge.kernels import kernel as kernel_module
+from skewridge.linalg.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
+from skewridge.response.allocation import Allocation
+from skewridge.ridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
+from tests import naive
+
+
+@pytest.fixture
+def spd():
+    A = np.random.default_rng(0).normal(size=(30, 40))
+    return A @ A.T + np.eye(30)
+
+
+def test_cholesky_factors_in_place(spd):
+    a = spd.copy()
+    out = cholesky(a)
+    assert out is a
+    np.testing.assert_allclose(np.tril(a), np.linalg.cholesky(spd), rtol=1e-12)
+    assert np.array_equal(np.triu(a, 1), np.triu(spd, 1))
+
+
+def test_cholesky_solve_takes_one_or_many_right_hand_sides(spd):
+    B = np.random.default_rng(1).normal(size=(4, 30))
+    factor = cholesky(spd.copy())
+    np.testing.assert_allclose(cholesky_solve(factor, B.copy()), np.linalg.solve(spd, B.T).T, rtol=1e-9)
+    np.testing.assert_allclose(cholesky_solve(factor, B[0].copy()), np.linalg.solve(spd, B[0]), rtol=1e-9)
+
+
+def test_inverse_diagonal(spd):
+    np.testing.assert_allclose(inverse_diagonal(cholesky(spd.copy())), np.diag(np.linalg.inv(spd)), rtol=1e-10)
+
+
+def test_indefinite_matrices_are_told(spd):
+    spd[3, 3] = -1
+    with pytest.raises(NotPositiveDefinite, match="leading minor 4 of 30"):
+        cholesky(spd)
+
+
+def test_cholesky_releases_the_gil():
+    """Another thread counts on while LAPACK works: with the GIL held it could not take a step."""
+    n, steps, done = 1500, [0], threading.Event()
+    matrix = np.eye(n) * 2 + 1e-3
+
+    def count():
+        while not done.is_set():
+            steps[0] += 1
+            time.sleep(0)  # gives the GIL back
+
+    counter = threading.Thread(target=count, daemon=True)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # nobody is asked to give the GIL up: it must be released
+    try:
+        counter.start()
+        with threadpool_limits(1):
+            before = steps[0]
+            cholesky(matrix)
+            during = steps[0] - before
+    finally:
+        sys.setswitchinterval(switch)
+        done.set()
+        counter.join()
+    assert during > 0
+
+
+def test_only_square_c_ordered_float64_matrices_are_taken():
+    with pytest.raises(ValueError, match="square, C-ordered matrix of float64"):
+        cholesky(np.eye(3)[:, :2])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_node_solves_the_papers_equation(weighted):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((25, 2)), rng.normal(size=25)
+    w = rng.random(25) + 0.5 if weighted else None
+    kernel = Kernel("matern32", bandwidth=0.5)
+    expected = naive.solve(naive.gram("matern32", X, X, bandwidth=0.5), y, 1e-3, w)
+    np.testing.assert_allclose(solve_node(kernel, X, y, 1e-3, w), expected, rtol=1e-9)
+
+
+def test_equal_weights_are_no_weights():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((25, 2)), rng.normal(size=25)
+    kernel = Kernel("gaussian", bandwidth=0.5)
+    np.testing.assert_allclose(
+        solve_node(kernel, X, y, 1e-3, np.full(25, 3.0)), solve_node(kernel, X, y, 1e-3), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_inverse_diagonal_gives_one_minus_the_hat_diagonal(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.random((20, 2))
+    w = rng.random(20) + 0.5 if weighted else None
+    ridge = ridge_of(20, 1e-2, w)
+    K = naive.gram("gaussian", X, X, bandwidth=0.5)
+    hat = K @ np.linalg.inv(K + np.diag(ridge))
+    factor = factorise(Kernel("gaussian", bandwidth=0.5), X, 1e-2, w, workspace=Workspace())
+    np.testing.assert_allclose(ridge * inverse_diagonal(factor), 1 - np.diag(hat), rtol=1e-9)
+
+
+def test_a_singular_node_is_named_with_size_penalty_and_remedy():
+    X = np.zeros((40, 1))
+    X[1:] += 1e-9
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 7 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
+        factorise(Kernel("gaussian", bandwidth=1e3), X, 1e-25, workspace=Workspace(), node=7)
+
+
+@pytest.mark.parametrize("loops", [_compiled, _numpy])
+def test_the_first_node_that_fails_is_named(loops, monkeypatch):
+    monkeypatch.setattr(kernel_module, "loops_module", lambda: loops)
+    X = np.vstack([np.arange(5.0)[:, None], np.zeros((40, 1))])
+    held = Allocation(np.arange(45), np.array([0, 5, 45]))
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), held)
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 1 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
+        nodes.solve(np.array([0, 1]), Workspace())
+
+
+@pytest.mark.parametrize("loops", [_compiled, _numpy])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 2e-3)])
+@pytest.mark.parametrize("d", [2, 20])
+def test_nodes_solve_the_papers_equation_whatever_the_batches(loops, weighted, dtype, rtol, d, monkeypatch):
+    monkeypatch.setattr(kernel_module, "loops_module", lambda: loops)
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, d)).astype(dtype), rng.normal(size=60)
+    w = rng.random(60) + 0.5 if weighted else None
+    starts = np.array([0, 20, 20, 35, 50])  # the second node is empty
+    rows = np.concatenate([np.sort(rng.permutation(60)[: stop - start]) for start, stop in pairwise(starts)])
+    kernel = Kernel("matern32", bandwidth=1.0)
+    nodes = make_nodes(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), Allocation(rows, starts))
+    assert nodes.points.dtype == dtype
+    for batch in nodes.batches():
+        nodes.solve(batch, Workspace())
+    for i, (start, stop) in enumerate(pairwise(starts)):
+        own = rows[start:stop]
+        K = naive.gram("matern32", X[own].astype(float), X[own].astype(float), bandwidth=1.0)
+        expected = naive.solve(K, y[own], nodes.penalties[i], None if w is None else w[own]) if len(own) else []
+        np.testing.assert_allclose(nodes.coef[start:stop], expected, rtol=rtol, atol=rtol)
+
+
+def test_batches_hold_every_node_once_largest_first():
+    starts = np.concatenate([[0], np.cumsum([10, 900, 30, 900, 500])])
+    rows = np.concatenate([np.arange(n) for n in np.diff(starts)])
+    X = np.random.default_rng(0).random((900, 1))
+    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(900), None, np.ones(5), Allocation(rows, starts))
+    batches = nodes.batches()
+    assert np.concatenate(batches).tolist() == [1, 3, 4, 2, 0]
+    assert [len(batch) for batch in batches] == [1, 4]
+
+
+def test_the_penalty_named_is_the_one_passed_whatever_the_weights():
+    X = np.zeros((4, 1))
+    with pytest.raises(np.linalg.LinAlgError, match="penalty 1e-25"):
+        solve_node(Kernel("gaussian", bandwidth=1e3), X, np.ones(4), 1e-25, np.array([1.0, 5.0, 9.0, 99.0]))
+
+
+def test_overflow_is_named():
+    X = np.array([[1e100], [2e100]])
+    with pytest.raises(np.linalg.LinAlgError, match=r"Node 0 \(2 rows\).*overflow. Standardise the features"):
+        solve_node(Kernel("polynomial", degree=3), X, np.ones(2), 1e-3)
+
+
+def test_workspaces_are_reused_in_a_thread_and_not_shared_between_threads():
+    workspace, seen = Workspace(), {}
+    large = workspace.square(10)
+    assert np.shares_memory(large, workspace.square(5))
+    thread = threading.Thread(target=lambda: seen.setdefault("other", workspace.square(10)))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(large, seen["other"])
+
+
+SOLVES = """
+import numpy as np
+from skewridge.kernels import Kernel
+from skewridge.ridge.local import solve_node
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+for _ in range(3):
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    beta = solve_node(Kernel("gaussian", bandwidth=1.0), X, y, 1e-2)
+    assert np.allclose(beta, np.linalg.solve(K + 0.6 * np.eye(60), y))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's switches")
+def test_compiled_solves_read_no_freed_memory():
+    switches = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"}
+    done = subprocess.run(
+        [sys.executable, "-c", SOLVES], env={**os.environ, **switches}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+FITS = """
+import sys
+import warnings
+warnings.simplefilter("ignore")
+{hide}
+import numpy as np
+from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.datasets import make_peaks
+X, y = make_peaks(120, 2, random_state=0)
+models = [DacKernelRidge(n_nodes=2, random_state=0), AdaptiveKernelRidge(random_state=0)]
+print(*np.concatenate([model.fit(X, y).predict(X[:5]) for model in models]))
+"""
+
+
+def test_everything_works_without_numba():
+    values = []
+    for hide in ("", "sys.modules['numba'] = None"):
+        done = subprocess.run(
+            [sys.executable, "-c", FITS.format(hide=hide)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        values.append(np.array(done.stdout.split(), dtype=float))
+    np.testing.assert_allclose(values[1], values[0], rtol=1e-6)

@@ -1,0 +1,125 @@
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skewridge.tables.columns import Column, codes_of, features_of, learn_column, natural_kind, unseen_texts
+
+
+def learned(values, **options):
+    return learn_column("c", pd.Series(values), **options)
+
+
+def encoded(column, values):
+    return features_of(column, codes_of(column, pd.Series(values))).tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2], "number"),
+        ([1.5, None], "number"),
+        ([Decimal("1.5"), None], "number"),
+        (pd.array([1, None], dtype="Int64"), "number"),
+        ([True, False], "boolean"),
+        ([True, None], "boolean"),
+        (pd.array([True, None], dtype="boolean"), "boolean"),
+        (["TRUE", "false", None], "boolean"),
+        (["a", None], "category"),
+        (pd.Categorical([3, 4]), "category"),
+        (["2020", "x"], "category"),
+    ],
+)
+def test_kinds_by_nature(values, kind):
+    assert natural_kind("c", pd.Series(values)) == kind
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        ([None, None], "has no values at all. Leave it out"),
+        (pd.to_datetime(["2020-01-01"]), "holds dates or times. Put what matters"),
+        ([date(2020, 1, 1)], "holds dates or times"),
+        (["2020-01-01", "2020-1-2 10:00"], "holds dates or times"),
+        (["1.2.2020", "13/1/99"], "holds dates or times"),
+        (pd.to_timedelta(["1s"]), "holds dates or times"),
+        ([1j, 2j], "holds complex values"),
+        ([1, "a"], "holds mixed-integer values, neither numbers nor text"),
+        ([[1], [2]], "holds mixed values"),
+    ],
+)
+def test_what_has_no_numbers_is_refused_with_a_remedy(values, match):
+    with pytest.raises(ValueError, match=match):
+        natural_kind("c", pd.Series(values))
+
+
+def test_numbers_are_standardised_and_filled_with_the_median():
+    column = learned([0.0, 0.0, 3.0, None, 9.0])
+    mean, sd = 3.0, np.std([0, 0, 3, 9])
+    assert column.fill == 1.5
+    np.testing.assert_allclose(encoded(column, [None, 6.0]), [[(1.5 - mean) / sd], [(6 - mean) / sd]])
+
+
+def test_a_constant_number_says_nothing():
+    assert encoded(learned([7.0, 7.0]), [7.0, 100.0]) == [[0.0], [0.0]]
+
+
+def test_truth_values_are_0_and_1_in_any_writing():
+    column = learned([True, False, True])
+    assert encoded(column, [True, False]) == [[1.0], [0.0]]
+    assert encoded(column, ["true", "FALSE", None]) == [[1.0], [0.0], [1.0]]
+    assert encoded(column, [1.0, 0.0]) == [[1.0], [0.0]]
+    with pytest.raises(ValueError, match="'c' should hold true and false only; got 'maybe'"):
+        codes_of(column, pd.Series(["maybe"]))
+
+
+def test_categories_are_one_column_each_the_most_frequent_first():
+    column = learned(["b", "a", "b", "c", None])
+    assert column.levels == ("b", "a", "c")
+    assert column.features == ["c=b", "c=a", "c=c"]
+    assert encoded(column, ["a", None, "z"]) == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert unseen_texts(column, pd.Series(["z", "a", "z", None])) == {"z": 2}
+
+
+def test_codes_that_are_numbers_are_the_same_category_in_any_type():
+    column = learned([1, 2, 2], kind="category")
+    assert column.levels == ("2", "1")
+    assert encoded(column, [2.0, 1.0]) == encoded(column, ["2", "1"]) == [[1, 0], [0, 1]]
+
+
+def test_too_many_categories_are_refused():
+    with pytest.raises(ValueError, match=r"'c' has 31 different texts \('t0', .*\), more than 30. Leave it out"):
+        learned([f"t{i}" for i in range(31)])
+    assert len(learned([f"t{i}" for i in range(31)], most=31).levels) == 31
+
+
+def test_ordered_levels_keep_their_order_and_an_unknown_one_is_the_mean():
+    column = learned(["S", "L", "M", "M"], kind="ordinal", levels=["S", "M", "L"])
+    small, medium, unknown = (row[0] for row in encoded(column, ["S", "M", "XL"]))
+    assert medium == unknown == 0.0
+    assert small == pytest.approx(-np.sqrt(2), rel=1e-15)
+    assert learned(["b", "a"], kind="ordinal").levels == ("a", "b")
+
+
+@pytest.mark.parametrize("levels", [["S"], ["S", "M", "M"]])
+def test_an_order_must_name_every_level_once(levels):
+    with pytest.raises(ValueError, match="The order of column 'c' must name all of its texts once"):
+        learned(["S", "M"], kind="ordinal", levels=levels)
+
+
+def test_texts_among_numbers_are_counted_and_shown():
+    column = learned([1.0, 2.0])
+    with pytest.raises(ValueError, match="2 of 4 values are none, the first of them 'x' in row 2"):
+        codes_of(column, pd.Series(["1", "x", None, "y"]))
+    with pytest.raises(ValueError, match="holds 1 infinite numbers"):
+        codes_of(column, pd.Series([np.inf, 1.0]))
+    with pytest.raises(ValueError, match="must stay below 1e"):
+        codes_of(column, pd.Series([1e200]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint64", "Int64", "Float32", "category", "double[pyarrow]"])
+def test_numbers_of_any_type_are_the_same_numbers(dtype):
+    values = pd.Series([1, 2, 4]).astype(dtype)
+    assert codes_of(Column("c", "number"), values).tolist() == [1.0, 2.0, 4.0]
