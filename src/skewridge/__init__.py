@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from skewridge.estimators.adaptive import AdaptiveKernelRidge
     from skewridge.estimators.dac import DacKernelRidge
     from skewridge.estimators.dac_regressor import DacRegressor
+    from skewridge.estimators.sources import fit_source, predict_source
     from skewridge.estimators.spline import SmoothingSpline
-    from skewridge.io.sources import fit_source, predict_source
     from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
     from skewridge.persist import ModelFileError, load_model, save_model
     from skewridge.reporting import report
@@ -28,10 +28,10 @@ _HOMES = {
     "SmoothingSpline": "estimators.spline",
     "TableEncoder": "tables.encoder",
     "diagnose": "advice.diagnose",
-    "fit_source": "io.sources",
+    "fit_source": "estimators.sources",
     "load_model": "persist",
     "plan": "advice.plan",
-    "predict_source": "io.sources",
+    "predict_source": "estimators.sources",
     "report": "reporting",
     "response_train_test_split": "model_selection",
     "save_model": "persist",

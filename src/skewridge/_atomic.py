@@ -10,13 +10,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+UNFINISHED = ".tmp"  # ends the names of files that are being written
+
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a new file beside the target, and move it onto the target when the block ends well.
 
     Whatever else ends the block, an error, Ctrl-C, a kill, the target stays as it was. What was written is on the disk
-    before it moves. A kill may leave a file ``.skewridge-*.tmp`` in the folder, which can be deleted.
+    before it moves, unless ``durable`` is False, which is faster and survives kills but not a loss of power. A kill may
+    leave a file ``.skewridge-*.tmp`` in the folder, which can be deleted.
 
     Examples
     --------
@@ -30,19 +33,21 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     b'hello'
     """
     target = check_target(path)
-    temporary = target.with_name(f".skewridge-{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".skewridge-{secrets.token_hex(8)}{UNFINISHED}")
     try:
         with temporary.open("xb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    if durable:
+        _sync_folder(target.parent)
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:

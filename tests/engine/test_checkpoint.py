@@ -34,11 +34,11 @@ def test_a_folder_with_other_files_is_refused(tmp_path):
 
 
 def test_what_was_half_written_is_not_there(tmp_path):
-    (tmp_path / "job.partial").write_bytes(b"{")  # the first run died while it wrote
+    (tmp_path / ".skewridge-0.tmp").write_bytes(b"{")  # the first run died while it wrote
     store = Checkpoint(tmp_path, {})
     pieces = store.parts("nodes")
     pieces.keep(3, "three")
-    (tmp_path / "nodes" / "4.partial").write_bytes(b"fo")
+    (tmp_path / "nodes" / ".skewridge-1.tmp").write_bytes(b"fo")
     again = Checkpoint(tmp_path, {}).parts("nodes")
     assert (list(again), again.kept(3), 3 in again, 4 in again) == ([3], "three", True, False)
 

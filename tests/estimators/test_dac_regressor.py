@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import DacKernelRidge, DacRegressor
 from skewridge.datasets import make_peaks
-from skewridge.estimators.calibrating import take_rows
 from skewridge.estimators.dac_regressor import seeded
+from skewridge.estimators.intervals import take_rows
 from skewridge.kernels import Kernel
 from skewridge.nodes.partition import focus_weights
 from skewridge.nodes.planning import PartitionSettings

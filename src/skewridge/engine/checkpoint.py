@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+from skewridge._atomic import UNFINISHED, atomic_file
+
 Value = TypeVar("Value")
 
 JOB = "job.json"
@@ -47,7 +49,7 @@ class Checkpoint:
         """Write what the folder is for, or refuse one that another fit wrote to."""
         note = self.folder / JOB
         if not note.exists():
-            if any(place.suffix != ".partial" for place in self.folder.iterdir()):
+            if any(place.suffix != UNFINISHED for place in self.folder.iterdir()):
                 raise ValueError(f"checkpoint={str(self.folder)!r} holds other files. Name a new or an empty folder.")
             _write(note, json.dumps(job, indent=1).encode())
             return
@@ -111,6 +113,5 @@ class Pieces:
 
 def _write(place: Path, content: bytes) -> None:
     """A process that dies while it writes leaves the place as it was."""
-    beside = place.with_suffix(".partial")
-    beside.write_bytes(content)
-    beside.replace(place)
+    with atomic_file(place, durable=False) as file:
+        file.write(content)

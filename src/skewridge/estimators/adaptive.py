@@ -17,8 +17,9 @@ from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.notebook import centers_summary
+from skewridge.estimators.sources import predict_collection
 from skewridge.features.scaling import no_scaling, standard_scaling, unit_responses
-from skewridge.io.sources import fit_collection, is_collection, predicted
+from skewridge.io.dask_collections import is_collection
 from skewridge.kernels import BANDWIDTH_FREE, check_kernel_name
 from skewridge.metrics import SCORINGS, row_scores, scoring_name
 from skewridge.model_selection import draw_seed
@@ -155,11 +156,10 @@ class AdaptiveKernelRidge(KernelEstimator):
         -------
         self
         """
-        if is_collection(X):
-            return fit_collection(self, X, y, sample_weight=sample_weight)
         self._check_parameters()
-        wish, job = self._wish, self._job
-        checked, X, y = self._check_data(X, y, multi_output=True)
+        X, y, job = self._opened(X, y)
+        checked, X, y = self._check_data(X, y, job, multi_output=True)
+        wish = self._wish
         weights, kept = check_weights(sample_weight, len(X))
         X, Y = kept_rows(X, kept), kept_rows(y, kept).reshape(len(kept), -1)
         plain = self.scale_features is None
@@ -210,7 +210,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         std : of the same shape, with ``return_std=True``
         """
         if is_collection(X):
-            return predicted(self, X)
+            return predict_collection(self, X)
         X = self._check_new(X)
         single, X = X.dtype == np.float32, self._scaling(X)
         with one_blas_thread():

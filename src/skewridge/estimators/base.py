@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -19,8 +21,10 @@ from skewridge.engine.chunked import Table
 from skewridge.engine.job import make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
-from skewridge.estimators.calibrating import IntervalMixin
+from skewridge.estimators.intervals import IntervalMixin
 from skewridge.estimators.notebook import NotebookMixin
+from skewridge.io.dask_collections import is_collection
+from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
@@ -36,6 +40,14 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
     @property
     def _budget(self):
         return Budget(None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit))
+
+    def _opened(self, X, y):
+        """The rows as a fit takes them, and how to run it: Dask collections are read where they are."""
+        if not is_collection(X):
+            return X, y, self._job
+        engine = engine_for(X)
+        X, y = open_source(X, y if is_collection(y) else np.asarray(y), engine=engine)
+        return X, y, replace(self._job, engine=engine)
 
     def _check_kernel_parameters(self, names):
         check_integer("degree", self.degree, 1, MAX_DEGREE)
@@ -59,11 +71,11 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
             check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
-    def _check_data(self, X, y, **options):
+    def _check_data(self, X, y, job, **options):
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
         if isinstance(X, Table):
-            return checked, X, self._check_table(checked, X, y, **options)
+            return checked, X, self._check_table(checked, X, y, job, **options)
         check_same_order(X, y)
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
         check_magnitude("X", X)
@@ -71,13 +83,13 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         checked._precision = X.dtype
         return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
 
-    def _check_table(self, checked, X, y, multi_output=False):
+    def _check_table(self, checked, X, y, job, multi_output=False):
         """Check what is read in chunks as an array would be, and return the response."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_magnitude("y", y)
-        check_rows(X, self._job.unkept)
+        check_rows(X, job.unkept)
         checked.n_features_in_, checked._precision = X.shape[1], X.precision
         if X.names is not None:
             checked.feature_names_in_ = np.array(X.names, dtype=object)

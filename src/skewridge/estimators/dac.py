@@ -13,9 +13,10 @@ from skewridge.centers.pilot import pilot_of
 from skewridge.engine.chunked import is_held
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
-from skewridge.estimators.calibrating import fit_quietly
+from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
-from skewridge.io.sources import fit_collection, is_collection, predicted
+from skewridge.estimators.sources import predict_collection
+from skewridge.io.dask_collections import is_collection
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
@@ -175,11 +176,9 @@ class DacKernelRidge(KernelEstimator):
         -------
         self
         """
-        if is_collection(X):
-            return fit_collection(self, X, y)
         self._check_parameters()
-        job = self._job
-        checked, X, y = self._check_data(X, y)
+        X, y, job = self._opened(X, y)
+        checked, X, y = self._check_data(X, y, job)
         seed = job.value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
@@ -213,7 +212,7 @@ class DacKernelRidge(KernelEstimator):
         std : (n,) array, with ``return_std=True``
         """
         if is_collection(X):
-            return predicted(self, X)
+            return predict_collection(self, X)
         X = self._check_new(X)
         prediction = predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_
         if not return_std:

@@ -17,7 +17,7 @@ from skewridge._validation import check_choice, check_integer, check_magnitude, 
 from skewridge.centers.pilot import pilot_of
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import Budget
-from skewridge.estimators.calibrating import IntervalMixin, fit_quietly, take_rows
+from skewridge.estimators.intervals import IntervalMixin, fit_quietly, take_rows
 from skewridge.estimators.notebook import NotebookMixin, dealt_summary
 from skewridge.io.dask_collections import is_collection
 from skewridge.model_selection import draw_seed

@@ -9,7 +9,7 @@ from skewridge._validation import check_choice, check_integer, check_real, check
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
-from skewridge.estimators.calibrating import fit_quietly
+from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
@@ -141,7 +141,7 @@ class SmoothingSpline(KernelEstimator):
         self
         """
         self._check_parameters()
-        checked, X, y = self._check_data(X, y)
+        checked, X, y = self._check_data(X, y, self._job)
         features = getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])])
         pairs = check_pairs(self.interactions, X.shape[1], features)
         full = make_model(check_splines(self.spline, X.shape[1]), pairs)

@@ -69,27 +69,6 @@ def open_collection(
     return table, None if y is None else np.asarray(y.compute() if is_collection(y) else y)
 
 
-def predicted(estimator: Any, X: Any) -> Any:
-    """The predictions of a Dask collection, as lazy as it is: partition by partition, where they are."""
-    if hasattr(X, "columns"):
-        return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
-    X = X.rechunk({1: -1})
-    if np.ndim(estimator.intercept_):
-        chunks = X.chunks[0], (len(estimator.intercept_),)
-        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
-    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
-
-
-def _predicted_frame(rows: Any, estimator: Any) -> Any:
-    """A partition's predictions with its index."""
-    import pandas as pd
-
-    several = np.ndim(estimator.intercept_)
-    shape = (len(rows), len(estimator.intercept_)) if several else len(rows)
-    found = estimator.predict(rows) if len(rows) else np.empty(shape)
-    return pd.DataFrame(found, index=rows.index) if several else pd.Series(found, index=rows.index, name="prediction")
-
-
 def _chunks(array: Any, engine: Engine | None) -> tuple[LazyChunk, ...]:
     """Rows in chunks of whole blocks, about as large as they were; only rows at their borders move."""
     blocks = np.clip(array.shape[0] / max(1, array.numblocks[0]) / BLOCK_ROWS, *CHUNK_BLOCKS)

@@ -200,7 +200,7 @@ def test_a_checkpoint_keeps_the_seed_and_takes_arrays(tmp_path):
 
 @pytest.mark.parametrize("return_std", [False, True])
 def test_predictions_are_written_chunk_by_chunk(folder, tmp_path, monkeypatch, return_std):
-    monkeypatch.setattr("skewridge.io.sources.PREDICTED_ROWS", 4096)
+    monkeypatch.setattr("skewridge.estimators.sources.PREDICTED_ROWS", 4096)
     model = fit_source(clone(ADAPTIVE[0]), folder, target="y")
     out = predict_source(model, folder, tmp_path / "out.parquet", return_std=return_std)
     assert pq.ParquetFile(out).metadata.num_row_groups == 3

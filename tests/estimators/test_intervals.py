@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.estimators.calibrating import IntervalMixin
+from skewridge.estimators.intervals import IntervalMixin
 from skewridge.response.sampling import make_pool
 
 GIVEN = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}

@@ -1,0 +1,202 @@
+"""Fit to rows that are not in memory, and predict them: files, folders, Dask arrays and frames."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skewridge._atomic import atomic_file, check_target
+from skewridge._typing import FloatArray
+from skewridge._version import __version__
+from skewridge.engine.checkpoint import Checkpoint
+from skewridge.engine.chunked import RowData, Table
+from skewridge.engine.job import Job, running_on
+from skewridge.engine.passes import map_rows
+from skewridge.io.sources import engine_for, open_source
+
+PREDICTED_ROWS = 65_536  # predicted and written at a time
+IDLE = ("n_jobs", "verbose")  # parameters that change no result
+
+
+def fit_source(
+    estimator: Any,
+    source: Any,
+    target: Any,
+    features: Sequence[Any] | None = None,
+    *,
+    sample_weight: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
+
+    Files are read in chunks, several times; what stays in memory has one number a row, and at most ``memory_limit`` of
+    rows at a time. With a running ``distributed.Client``, or inside :func:`use_engine`, the work is done there.
+
+    Parameters
+    ----------
+    estimator : AdaptiveKernelRidge or DacKernelRidge
+    source : what holds the rows
+        An array; a pandas or polars frame; Parquet or CSV as a file, a folder, a glob or a URL that fsspec knows; a
+        Dask array or frame.
+    target : column name, or place in an array; a list of them for several outputs; or the response itself
+    features : column names or places, default all but the target
+    sample_weight : (N,) array, optional, for estimators that take it
+    checkpoint : folder, optional
+        Where finished nodes and partial sums are kept; the same call after an interruption goes on from there.
+        Delete it when the fit is done.
+
+    Returns
+    -------
+    estimator
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from pathlib import Path
+    >>> from skewridge import AdaptiveKernelRidge, fit_source
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savetxt(file := Path(folder, "rows.csv"), np.c_[X, y], delimiter=",", header="a,b,y", comments="")
+    ...     model = fit_source(AdaptiveKernelRidge(random_state=0), file, target="y")
+    >>> model.feature_names_in_
+    array(['a', 'b'], dtype=object)
+    """
+    engine = engine_for(source)
+    X, y = open_source(source, target, features, engine)
+    if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
+        raise TypeError(
+            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use AdaptiveKernelRidge "
+            "or DacKernelRidge."
+        )
+    store = None if checkpoint is None else Checkpoint(checkpoint, _identity(estimator, X, y))
+    weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
+    with running_on(engine, store):
+        return estimator.fit(X, y, **weights)
+
+
+def predict_source(
+    estimator: Any,
+    source: Any,
+    out: str | os.PathLike[str],
+    features: Sequence[Any] | None = None,
+    *,
+    return_std: bool = False,
+) -> Path:
+    """Predict the rows of a source and write them to a Parquet file, chunk by chunk, in the order of the rows.
+
+    Parameters
+    ----------
+    estimator : a fitted estimator
+    source : as in :func:`fit_source`
+    out : the file to write; it appears when it is whole
+    features : columns, default those that the estimator was fitted to, or all where it was fitted to unnamed ones
+    return_std : bool, default=False
+        Whether to write standard deviations as well.
+
+    Returns
+    -------
+    Path
+        The file, with a column ``prediction`` (``prediction_0``, ... of several outputs), and ``std`` if asked for.
+
+    Examples
+    --------
+    >>> import pandas as pd, tempfile
+    >>> from pathlib import Path
+    >>> from skewridge import AdaptiveKernelRidge, predict_source
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> model = AdaptiveKernelRidge(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = predict_source(model, X[:3], Path(folder, "predictions.parquet"))
+    ...     print(pd.read_parquet(file).shape)
+    (3, 1)
+    """
+    check_target(out)
+    known = getattr(estimator, "feature_names_in_", None)
+    wanted = list(known) if features is None and known is not None else features
+    engine = engine_for(source)
+    X, _ = open_source(source, None, wanted, engine)
+    rows = X if isinstance(X, Table) else np.asarray(X)
+    task = partial(_predict_rows, estimator, return_std)
+    blocks = map_rows(
+        task, [rows], Job(engine=engine, verbose=getattr(estimator, "verbose", 0)), "prediction", PREDICTED_ROWS
+    )
+    return _write_parquet(blocks, Path(out))
+
+
+def predict_collection(estimator: Any, X: Any) -> Any:
+    """Predict a Dask array or frame partition by partition, where the partitions are, as lazily as it is."""
+    if hasattr(X, "columns"):
+        return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
+    X = X.rechunk({1: -1})
+    if np.ndim(estimator.intercept_):
+        chunks = X.chunks[0], (len(estimator.intercept_),)
+        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
+    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+
+def _predicted_frame(rows: Any, estimator: Any) -> Any:
+    """A partition's predictions with its index."""
+    import pandas as pd
+
+    several = np.ndim(estimator.intercept_)
+    shape = (len(rows), len(estimator.intercept_)) if several else len(rows)
+    found = estimator.predict(rows) if len(rows) else np.empty(shape)
+    return pd.DataFrame(found, index=rows.index) if several else pd.Series(found, index=rows.index, name="prediction")
+
+
+def _identity(estimator: Any, X: RowData, y: Any) -> dict[str, Any]:
+    """Describe a fit so that its checkpoint is not taken for another's; threads do not count."""
+    chunks = [chunk.identity for chunk in X.chunks] if isinstance(X, Table) else [_digest(np.asarray(X))]
+    parameters = {k: _as_text(v) for k, v in estimator.get_params().items() if k not in IDLE}
+    return {
+        "version": __version__,
+        "estimator": type(estimator).__name__,
+        "parameters": parameters,
+        "columns": [str(name) for name in getattr(X, "names", None) or getattr(X, "columns", [])],
+        "source": _digest(np.array(chunks)),
+        "response": _digest(np.asarray(y)),
+    }
+
+
+def _as_text(value: Any) -> str:
+    """A parameter as text that does not change from run to run."""
+    if callable(value) or isinstance(value, np.random.RandomState | np.random.Generator):
+        return str(getattr(value, "__qualname__", type(value).__name__))
+    return str(np.asarray(value).tolist())
+
+
+def _digest(values: Any) -> str:
+    return blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).hexdigest()
+
+
+def _predict_rows(estimator: Any, return_std: bool, rows: FloatArray) -> dict[str, FloatArray]:
+    """Columns of predictions; rows come in the order of the estimator's features, without their names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        found = estimator.predict(rows, return_std=True) if return_std else (estimator.predict(rows),)
+    columns = {}
+    for name, values in zip(("prediction", "std"), found, strict=False):
+        several = values.ndim == 2
+        columns.update({f"{name}_{i}" if several else name: part for i, part in enumerate(np.atleast_2d(values.T))})
+    return columns
+
+
+def _write_parquet(blocks: Iterator[dict[str, FloatArray]], out: Path) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first = pa.table(next(blocks))
+    with atomic_file(out) as file, pq.ParquetWriter(file, first.schema) as writer:
+        writer.write_table(first)
+        for block in blocks:
+            writer.write_table(pa.table(block))
+    return out
