@@ -257,7 +257,7 @@ def _from_callable(scoring: Any, y: FloatArray) -> FloatArray:
 
 
 def scoring_name(scoring: Any) -> str:
-    """What a scoring is called."""
+    """The name of a scoring."""
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "callable")
 
 

@@ -25,7 +25,7 @@ NAMES = {1: "evenly spread", 2: "slightly skewed", 3: "highly skewed"}
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to fit, and why.
+    """A recommended fit, with the reason.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the response looks like, what that means for a fit, and what to do.
+    """Skewness of a response, its consequences for a fit, and recommendations.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def scenario_of(slices: Slices) -> int:
 
 
 def rule_name(rule: Any) -> str:
-    """What a rule is called: its name, or what kind of slices were given."""
+    """The name of a slicing rule, or the kind of slices that were given."""
     if isinstance(rule, str):
         return rule
     return "equal widths" if np.ndim(rule) == 0 else "edges given"

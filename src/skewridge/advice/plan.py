@@ -1,4 +1,4 @@
-"""What each way of fitting will need, before any work."""
+"""Memory and operations of each way of fitting, before any work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from skewridge.response.slices import Slices, slice_quietly
 
 @dataclass(frozen=True)
 class Cost:
-    """What one way of fitting needs.
+    """Memory and operations of one way of fitting.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class Solved:
 
     @property
     def is_done(self) -> bool:
-        """Whether this is the solution and not what steps that ran out have left."""
+        """True if the solver converged."""
         return self.n_steps is None or is_solved(self.n_steps, self.precision)
 
 

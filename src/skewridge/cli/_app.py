@@ -62,6 +62,13 @@ Delimiter = Annotated[
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all. The result is the same.")]
 Limit = Annotated[str | None, typer.Option(metavar="BYTES", help="Refuse what needs more memory, such as 2GB.")]
+Truth = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
+]
+MissingAsFitted = Annotated[
+    str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
 
 
@@ -167,13 +174,8 @@ def predict(
 def evaluate(
     model: Model,
     data: Data,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
-    ] = None,
+    target: Truth = None,
+    missing: MissingAsFitted = None,
     jobs: Jobs = -1,
     delimiter: Delimiter = None,
     json: Json = False,
@@ -197,13 +199,8 @@ def report(
     model: Model,
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = "report.html",
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
-    ] = None,
+    target: Truth = None,
+    missing: MissingAsFitted = None,
     jobs: Jobs = -1,
     delimiter: Delimiter = None,
     json: Json = False,

@@ -26,7 +26,7 @@ ESTIMATORS = {"adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What the user said of a fit."""
+    """The options of `skewridge fit`."""
 
     table: TableRequest
     estimator: str

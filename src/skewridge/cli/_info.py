@@ -57,7 +57,7 @@ def response_rows(file: ModelFile) -> int | None:
 
 
 def facts(estimator: Any) -> dict[str, Any]:
-    """What was chosen, in a few words."""
+    """The settings that a fit chose, in a few words."""
     found = {name.rstrip("_"): getattr(estimator, name, None) for name in TOLD}
     return {name: _short(value) for name, value in found.items() if value is not None and np.ndim(value) == 0}
 

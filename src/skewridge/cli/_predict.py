@@ -103,7 +103,7 @@ def predict_rows(
 
 
 def model_inputs(model: Any, columns: Sequence[Column], features: Any, policy: str) -> Any:
-    """What the model takes: a table for a pipeline, numbers for an estimator alone."""
+    """The rows as the model takes them: a table for a pipeline, numbers for an estimator alone."""
     if hasattr(model, "steps"):
         model.steps[0][1].set_params(missing="impute" if policy == "impute" else "refuse")
         return features

@@ -1,4 +1,4 @@
-"""What a command says: results on stdout, the rest on stderr; bars for people, lines for pipes, JSON for machines."""
+"""Output of commands: results on stdout, the rest on stderr; bars for people, lines for pipes, JSON for machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command found: as data for machines, and as text and tables for people."""
+    """The result of a command: as data for machines, and as text and tables for people."""
 
     data: dict[str, Any]
     parts: Sequence[str | Table] = ()
@@ -142,7 +142,7 @@ def printable(text: str) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """What an error says; what the system says of a file, with its name."""
+    """The message of an error; an error of the system about a file comes with the file's name."""
     if isinstance(error, MemoryError) and not str(error):
         return "There is not enough memory. Use fewer rows or columns, or a machine with more."
     if isinstance(error, OSError) and error.strerror:

@@ -22,7 +22,7 @@ REMEDY = "Add --missing impute or --missing drop, or correct the table."
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What the user said of a table to fit to."""
+    """The options that describe a table to fit to."""
 
     data: Sequence[str]
     target: str
@@ -47,7 +47,7 @@ class TableRequest:
 
     @property
     def encoder(self) -> Any:
-        """What turns the columns into numbers."""
+        """The encoder that turns the columns into numbers."""
         policy = "impute" if self.missing == "impute" else "refuse"
         return TableEncoder(self.categories, self.orders, policy, self.max_categories)
 

@@ -24,7 +24,7 @@ _SLACK = 1e-9  # weights that add up to a whole number but for rounding
 
 @dataclass(frozen=True)
 class Bands:
-    """What is added to a prediction, by slices of it: the interval is prediction + [low, high].
+    """Interval ends relative to the prediction, by slices of it: prediction + [low, high].
 
     Attributes
     ----------

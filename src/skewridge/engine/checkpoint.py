@@ -1,4 +1,4 @@
-"""What a fit has finished, kept in a folder, so that a rerun goes on where the last one ended.
+"""Finished parts of a fit in a folder, so that a rerun goes on where the last one ended.
 
 A fit is deterministic: the same parameters, source and seed ask for the same sums in the same order, so a number is
 name enough. Files are written beside their place and renamed: what is there is whole.
@@ -62,7 +62,7 @@ class Checkpoint:
             )
 
     def value(self, name: str, compute: Callable[[], Value]) -> Value:
-        """What was computed before under a name, or what is computed now."""
+        """Return the value stored under a name, or compute and store it."""
         place = self.folder / f"{name}.pickle"
         if not place.exists():
             _write(place, pickle.dumps(compute()))

@@ -28,11 +28,11 @@ class Chunk(Protocol):
 
     @property
     def handle(self) -> Any:
-        """What a worker is sent: the chunk itself, or where its rows are held already."""
+        """The reference a worker is sent: the chunk itself, or where its rows are already."""
 
     @property
     def identity(self) -> str:
-        """What changes when the rows do."""
+        """A text that changes when the rows do."""
 
     def read(self) -> FloatArray:
         """The rows, (n, d)."""
@@ -117,7 +117,7 @@ class Table:
         return np.cumsum([0, *(chunk.n_rows for chunk in self.chunks)])
 
     def through(self, transform: Transform) -> Table:
-        """The same rows changed by something that looks at one row at a time; what is prefetched is shared."""
+        """The rows after a row-wise transform; prefetched rows are shared."""
         return replace(self, transforms=(*self.transforms, transform))
 
     def changed(self, rows: FloatArray) -> FloatArray:

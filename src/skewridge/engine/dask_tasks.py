@@ -1,4 +1,4 @@
-"""What workers do: functions and rows come to them as bytes, as what other tasks have made, or as chunks to read."""
+"""Tasks of Dask workers: functions and rows come as bytes, as results of other tasks, or as chunks to read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def map_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> list[Any]:
 
 
 def sum_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> Any:
-    """What blocks give, added up."""
+    """Add up the results of blocks."""
     with _at_work():
         return tree_sum(_function(recipe)(*block) for block in _blocks(handles, rest))
 

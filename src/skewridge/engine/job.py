@@ -83,16 +83,16 @@ class Job:
 
     @property
     def here(self) -> Job:
-        """The same on the threads of this process, with nothing kept."""
+        """The job on the threads of this process, without a checkpoint."""
         return replace(self, engine=None, checkpoint=None)
 
     @property
     def unkept(self) -> Job:
-        """The same with nothing kept."""
+        """The job without a checkpoint."""
         return replace(self, checkpoint=None)
 
     def sized(self, n_operations: float) -> Job:
-        """The same; on the threads of this process where work on rows that are here is not done sooner elsewhere."""
+        """The job; on the threads of this process where sending work on rows in memory elsewhere does not pay."""
         if self.engine is None:
             return self
         saved = n_operations * (1 / self.here.n_threads - 1 / self.engine.n_threads)
@@ -104,7 +104,7 @@ class Job:
         return int(effective_n_jobs(self.n_jobs)) if self.engine is None else 1
 
     def value(self, name: str, compute: Callable[[], Result]) -> Result:
-        """What is computed, or what a checkpoint has kept of it."""
+        """Return the checkpoint's value under a name, or compute it."""
         return compute() if self.checkpoint is None else self.checkpoint.value(name, compute)
 
 

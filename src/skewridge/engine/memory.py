@@ -38,7 +38,7 @@ class Budget:
 
     @property
     def beside_rows(self) -> Budget:
-        """What is left beside rows that are read when they are needed."""
+        """The budget without the share for rows that are read when they are needed."""
         return replace(self, share=self.share * (1.0 - GATHERED))
 
     def __str__(self) -> str:

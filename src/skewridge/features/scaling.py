@@ -28,7 +28,7 @@ class Scaling:
         return np.ascontiguousarray((X - self.shift) * self.scale)
 
     def times(self, multipliers: FloatArray) -> Scaling:
-        """The same with scaled features multiplied by something."""
+        """The scaling followed by a multiplication."""
         return Scaling(self.shift, self.scale * multipliers)
 
 
@@ -53,7 +53,7 @@ def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What predictions stay between, (p,) and (p,): where there are no rows, a wide kernel may go anywhere."""
+    """Bounds of predictions, (p,) and (p,): where there are no rows, a wide kernel may go anywhere."""
     low, high = Y.min(axis=0), Y.max(axis=0)
     return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
 

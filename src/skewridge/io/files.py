@@ -112,7 +112,7 @@ class Files:
         return tuple(FileChunk(*place[:4], wanted, header, place[4]) for place in self.places)
 
     def precision(self, columns: Sequence[str]) -> Any:
-        """What an array of these columns would be in: float32 where all fit in it, else float64."""
+        """The dtype of an array of these columns: float32 where all fit in it, else float64."""
         common = np.result_type(*(self.types[name] for name in columns))
         return np.float32 if common == np.float32 else np.float64
 

@@ -86,7 +86,7 @@ def _exp_double(x):
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
 def _exp_single(x):
-    """The same in single precision, by a polynomial of degree 6; 0 below -87."""
+    """exp(x) in single precision, by a polynomial of degree 6; 0 below -87."""
     clipped = max(x, _UNDERFLOW_32)
     shifted = clipped * _LOG2E_32 + _SHIFT_32
     n = shifted - _SHIFT_32
@@ -136,7 +136,7 @@ def _squares(x, right, start, stop, row):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _similarity(code, x, right, start, stop, row):
-    """What the profile is a function of: squared or absolute distance, inner product, or product of minima."""
+    """The argument of the kernel's profile: squared or absolute distance, inner product, or product of minima."""
     m, one = stop - start, row.dtype.type(1)
     if code not in (LAPLACIAN, POLYNOMIAL, SOBOLEV):
         _squares(x, right, start, stop, row)
@@ -300,7 +300,7 @@ def rescaled(code, degree, similarities, factor, out):
 
 @njit(nogil=True, cache=True)
 def rescaled_below(code, degree, square, diagonal, factor):
-    """The same for a square matrix: from similarities above its diagonal into its lower triangle."""
+    """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
     n = square.shape[0]
     for top in range(0, n, TRANSPOSE_TILE):
         bottom = min(top + TRANSPOSE_TILE, n)
@@ -354,7 +354,7 @@ def pull(code, degree, left, right, coef, weights, targets, out):
 
 @njit(nogil=True, cache=True)
 def pull_blas(code, degree, left, rows, coef, norms, weights, targets, out):
-    """The same with inner products by BLAS, see matvec_blas."""
+    """pull with inner products by BLAS, see matvec_blas."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
     values = np.empty((TILE_ROWS, m), dtype=left.dtype)
@@ -382,7 +382,7 @@ def _nearest(code, x, low, high, near):
 
 @njit(nogil=True, cache=True)
 def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
-    """The same without the boxes of right points whose similarity to a left point is beyond reach.
+    """matvec without the boxes of right points whose similarity to a left point is beyond reach.
 
     The corners of the boxes come feature by feature, (d, B).
     """
@@ -399,7 +399,7 @@ def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
 
 @njit(nogil=True, cache=True)
 def matvec_blas(code, degree, left, rows, coef, norms, out):
-    """The same with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
+    """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
     out[:] = 0.0

@@ -102,7 +102,7 @@ def rescaled(code: int, degree: int, similarities: FloatArray, factor: float, ou
 
 
 def rescaled_below(code: int, degree: int, square: FloatArray, diagonal: FloatArray, factor: float) -> None:
-    """The same for a square matrix: from similarities above its diagonal into its lower triangle."""
+    """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
     for i in range(len(square)):
         square[i, :i] = _profile(code, degree, square[:i, i] * factor)
         square[i, i] = _profile(code, degree, diagonal[i : i + 1] * factor)[0]
@@ -141,7 +141,7 @@ def pull_blas(
     targets: FloatArray,
     out: FloatArray,
 ) -> None:
-    """The same with the right points as rows."""
+    """pull with the right points as rows."""
     pull(code, degree, left, rows.T, coef, weights, targets, out)
 
 
@@ -157,7 +157,7 @@ def matvec_near(
     reach: float,
     out: FloatArray,
 ) -> None:
-    """The same without the boxes of right points whose similarity to a left point is beyond reach."""
+    """matvec without the boxes of right points whose similarity to a left point is beyond reach."""
     out[:] = 0.0
     for b in range(low.shape[1]):
         gap = np.maximum(np.maximum(low[:, b] - left, left - high[:, b]), 0)
@@ -217,7 +217,7 @@ def solve_nodes(
 
 
 def _slope(code: int, degree: int, s: FloatArray) -> FloatArray:
-    """What multiplies the direction of each feature's derivative; see ``_compiled._slope``."""
+    """The factor of each feature's derivative; see ``_compiled._slope``."""
     if code in (POLYNOMIAL, SOBOLEV):
         return s if code == SOBOLEV else degree * (1.0 + s) ** (degree - 1)
     if code in (GAUSSIAN, LAPLACIAN):

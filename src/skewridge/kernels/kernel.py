@@ -132,7 +132,7 @@ class Kernel:
         return square
 
     def _factor(self, bandwidth: float | None) -> float:
-        """What another bandwidth multiplies similarities by."""
+        """The factor of similarities at another bandwidth."""
         ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
         return ratio if self.name == "laplacian" else ratio * ratio
 
@@ -186,7 +186,7 @@ class Kernel:
 
 
 def _precision(X: FloatArray) -> type[np.floating[Any]]:
-    """What prepared points are in: float32 stays, all else becomes float64."""
+    """The dtype of prepared points: float32 stays, all else becomes float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
 

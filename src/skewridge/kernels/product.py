@@ -114,7 +114,7 @@ class Product:
         return left.astype(self.points.dtype, copy=False)
 
     def in_single(self, scales: FloatArray) -> Product:
-        """The same in float32 if every output then errs by at most 1e-4 of its scale, rho being :func:`rounding`.
+        """The product in float32 if every output then errs by at most 1e-4 of its scale, rho being :func:`rounding`.
 
         That is sure where rho ||coef||_1 is no more. Errors mostly cancel where coefficients have both signs: up to 16
         times beyond that, it is enough if 2 rho ||coef||_2 is no more, for errors that are independent, and if an
@@ -140,7 +140,7 @@ class Product:
 
 
 def rounding(kernel: Kernel, size: float, n_features: int) -> float:
-    """What a value loses in float32, eps (4 + sqrt(d) / 4 + R + 2 sqrt(d) R^2 [BLAS]); infinite where it may exceed 1.
+    """The rounding error of float32, eps (4 + sqrt(d) / 4 + R + 2 sqrt(d) R^2 [BLAS]); infinite where it may exceed 1.
 
     R is the :func:`largest_norm` of prepared and centred rows. With u = eps / 2 a kernel value loses
 

@@ -171,7 +171,7 @@ def _routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Call
 
 
 def in_precision(name: str, dtype: np.dtype[Any]) -> str:
-    """What LAPACK calls a routine in a precision: dpotrf or spotrf."""
+    """LAPACK's name of a routine in a precision: dpotrf or spotrf."""
     return _LETTER[dtype.char] + name
 
 

@@ -19,7 +19,7 @@ LEVERAGES_AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Reduction:
-    """What no penalty changes about a node.
+    """The part of a node's solution that no penalty changes.
 
     Attributes
     ----------

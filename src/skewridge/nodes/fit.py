@@ -23,7 +23,7 @@ from skewridge.ridge.nystroem import SharedNode, draw_shared, spread_out
 
 @dataclass(frozen=True)
 class Problem:
-    """What the nodes solve: rows, centred response, who holds which row, kernel, and a penalty for every node.
+    """The nodes' problem: rows, centred response, who holds which row, kernel, and a penalty for every node.
 
     In single precision where that is asked for and the penalty is large enough. ``centers`` are rows over which every
     node's estimate is expanded; None: each over its own rows.
@@ -81,7 +81,7 @@ def fit_nodes(problem: Problem, job: Job, budget: Budget = MACHINE) -> FloatArra
 
 
 def _fit_shared(problem: Problem, centers: IntArray, job: Job) -> FloatArray:
-    """The same over the shared centres, (k m,): 0 at centres that the others explain."""
+    """Solve every node over the shared centres, (k m,): 0 at centres that the others explain."""
     basis = make_basis(problem.kernel, problem.X[centers])
 
     def local(i: int) -> FloatArray:

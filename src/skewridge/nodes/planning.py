@@ -1,4 +1,4 @@
-"""What a fit will need, known exactly in expectation before any work; and how many nodes to take."""
+"""Memory and operations of a fit, exact in expectation before any work; and how many nodes to take."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _exact_cost(size: float, largest: float, n_features: int) -> tuple[float, fl
 
 
 def _shared_cost(size: float, largest: float, m: int) -> tuple[float, float, float]:
-    """The same of a node with m shared centres: its features, weighted or not, and a few m x m matrices."""
+    """Cost of a node with m shared centres: its features, weighted or not, and a few m x m matrices."""
     return 2 * largest * m + 4.0 * m**2, float(m), 2 * size * m**2 + m**3 / 3
 
 

@@ -198,7 +198,7 @@ class Search:
         return judge(trial, nodes, data.X, data.y, self.base, bandwidths, weights, self.job)
 
     def cost(self, found: Found) -> dict[str, float]:
-        """What aiming at the scores costs in mean squared error against all that was tried, and the bias it brings."""
+        """The price of another scoring in mean squared error, against all candidates, and its bias."""
         plain_risks = self.plain or self.risks  # a scoring may count every row alike
         bounds = {b: np.maximum(risk.risk, 0.0) + FINAL_MARGIN * risk.error for b, risk in plain_risks.items()}
         chosen = float(bounds[found.bandwidth][found.column])

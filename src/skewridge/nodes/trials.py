@@ -143,7 +143,7 @@ def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
 
 
 def _shared_paths(base: Kernel, bandwidths: list[float | None], centers: FloatArray) -> Paths:
-    """The same over shared centres, whose functions are made once a bandwidth for all nodes."""
+    """Paths over shared centres, whose functions are made once a bandwidth for all nodes."""
     bases = [make_basis(replace(base, bandwidth=bandwidth), centers) for bandwidth in bandwidths]
 
     def paths(node: NodeData, penalties: FloatArray) -> Iterator[Path]:

@@ -59,7 +59,7 @@ class Tuning:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for; a number is taken, a name is a way to choose."""
+    """Kernel, bandwidth, penalty and scoring as the user gave them; a name is a way to choose."""
 
     kernel: str
     bandwidth: float | str

@@ -57,7 +57,7 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: the document, the arrays it refers to, and the version of the library that wrote it."""
+    """The contents of a file: the document, the arrays it refers to, and the version of the library that wrote it."""
 
     document: Any
     arrays: Sequence[Array]
@@ -117,7 +117,7 @@ def _text(document: Any) -> bytes:
 
 
 def _layout(array: Array) -> dict[str, Any]:
-    """What the manifest says of an array; one that is contiguous in no order is written row by row."""
+    """An array's entry in the manifest; one that is contiguous in no order is written row by row."""
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     return {"dtype": array.dtype.newbyteorder("<").str, "shape": list(array.shape), "order": order}
 

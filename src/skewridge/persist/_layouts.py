@@ -1,4 +1,4 @@
-"""What an object in a file consists of: its fields, and what must hold for them when they are written and read.
+"""Layouts of objects in a file: their fields, and the conditions checked when they are written and read.
 
 A length is named by a letter, and the same letter is the same length all over an estimator: an estimator whose arrays
 do not fit each other is refused and never evaluated.

@@ -1,4 +1,4 @@
-"""What pictures show, as plain dicts: drawn by :mod:`skewridge.plots`, or by anything else that reads JSON."""
+"""Data of pictures as plain dicts: drawn by :mod:`skewridge.plots`, or by anything else that reads JSON."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def tuning_curves(tuning: Any) -> dict[str, Any]:
 
 
 def search_points(tuning: Any) -> dict[str, Any]:
-    """What was tried for AdaptiveKernelRidge: cross-validated risk by number of centres, adaptive or not."""
+    """Candidates of AdaptiveKernelRidge: cross-validated risk by number of centres, adaptive or not."""
     if not getattr(tuning, "tried", None):
         raise ValueError("There is no search to draw: nothing was tried, or the model is no AdaptiveKernelRidge.")
     names = ("n_centers", "risk", "adapt", "bandwidth", "kernel", "features", "penalty")

@@ -7,6 +7,7 @@ is the plain dict ``display.data`` (see :mod:`skewridge.plots.data`). It was dra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ GRAY, BLUE, RED, PINK = "0.55", "#4477AA", "#CC3311", "#F3C3B9"  # told apart by
 
 
 class _Display:
-    """What all displays share: data in, a drawing out."""
+    """A display: data in, a drawing out."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -47,6 +48,26 @@ class _Display:
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
+
+
+class _RowsDisplay(_Display):
+    """A display of rows with their predictions."""
+
+    _data_of: Callable[..., dict[str, Any]]
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
+    ) -> Any:
+        """Predict X and draw; ``y_ref`` is the training response, which decides what is rare."""
+        return cls.from_predictions(y, estimator.predict(X), y_ref=y_ref, slices=slices, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
+    ) -> Any:
+        """Draw rows that are predicted already."""
+        return cls(cls._data_of(y_true, y_pred, y_ref, slices)).plot(ax)
 
 
 class SlicesDisplay(_Display):
@@ -146,7 +167,7 @@ class TuningDisplay(_Display):
 
 
 class SearchDisplay(_Display):
-    """What AdaptiveKernelRidge tried: cross-validated risk by number of centres, and the choice."""
+    """Candidates of AdaptiveKernelRidge: cross-validated risk by number of centres, and the choice."""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
@@ -170,22 +191,10 @@ class SearchDisplay(_Display):
         ax.legend(frameon=False)
 
 
-class SliceErrorDisplay(_Display):
+class SliceErrorDisplay(_RowsDisplay):
     """Root mean squared error in every slice of the response, rare slices in red, beside the overall error."""
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Predict X and draw the errors; ``y_ref`` is the training response, which decides what is rare."""
-        return cls.from_predictions(y, estimator.predict(X), y_ref=y_ref, slices=slices, ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Draw the errors of predictions."""
-        return cls(slice_errors(y_true, y_pred, y_ref, slices)).plot(ax)
+    _data_of = staticmethod(slice_errors)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -199,22 +208,10 @@ class SliceErrorDisplay(_Display):
         ax.legend(frameon=False)
 
 
-class PredictionDisplay(_Display):
+class PredictionDisplay(_RowsDisplay):
     """Predicted against observed values, the rare region marked."""
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Predict X and draw; ``y_ref`` is the training response, which decides what is rare."""
-        return cls.from_predictions(y, estimator.predict(X), y_ref=y_ref, slices=slices, ax=ax)
-
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Draw predictions."""
-        return cls(prediction_points(y_true, y_pred, y_ref, slices)).plot(ax)
+    _data_of = staticmethod(prediction_points)
 
     def _draw(self, ax: Any) -> None:
         data = self.data

@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, rows with their response, and how that response is cut."""
+"""The subject of a report: a fitted model, rows with their response, and how that response is cut."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def slice_scale(data: Data, inset: float = 0.0) -> SliceScale:
 
 
 def _after(data: Data) -> tuple[list[float], str]:
-    """What the method made of the rows of every slice, and what that is called."""
+    """The rows of every slice after the method, and their name."""
     method, slices = data["method"], data["response"]["slices"]
     copies = method.get("slices", {}).get("copies")
     if copies and method["slices"]["most_copies"] > 1:

@@ -1,4 +1,4 @@
-"""What the fit cost, and what other ways to fit would have."""
+"""The cost of the fit, beside other ways to fit."""
 
 from __future__ import annotations
 

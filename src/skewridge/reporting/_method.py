@@ -1,4 +1,4 @@
-"""What was done: what was asked for and what was taken, nodes or centres, and how they were chosen."""
+"""The method of a fit: parameters given and chosen, nodes or centres, and how they were chosen."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _nodes(case: Case) -> dict[str, Any]:
 
 
 def _support(name: str, case: Case) -> dict[str, Any]:
-    """What spans the estimate, how many of it there are, and how many in every slice of the report."""
+    """The rows that span the estimate, their number, and their number in every slice of the report."""
     rows = getattr(case.fitted, name)
     told: dict[str, Any] = {"kind": SUPPORT[name], "n_rows": len(rows)}
     if case.knows_training:
@@ -91,7 +91,7 @@ def _path(case: Case) -> dict[str, Any] | None:
 
 
 def _tried(case: Case) -> list[dict[str, Any]] | None:
-    """What was tried, in order, with the held-out risk of each."""
+    """The candidates in order, with the held-out risk of each."""
     tried = case.fitted.tuning_.tried
     return [{name: shown(value) for name, value in one.items()} for one in tried] or None
 

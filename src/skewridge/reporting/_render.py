@@ -94,7 +94,7 @@ def value(given: Any) -> str:
 
 
 def _live(data: dict[str, Any], drawn: dict[str, Any]) -> dict[str, Any]:
-    """What the page's script needs: the marks of every chart, and rows and squared errors of every slice."""
+    """Data for the page's script: the marks of every chart, and rows and squared errors of every slice."""
     marks = {name: [[round(m.x, 2), round(m.y, 2), m.text, m.slice] for m in c.marks] for name, c in drawn.items()}
     both = zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
     return {"marks": marks, "slices": [_slice(s, e) for s, e in both]}

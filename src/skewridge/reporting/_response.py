@@ -1,4 +1,4 @@
-"""What the response looks like."""
+"""The response: its slices and its shape."""
 
 from __future__ import annotations
 

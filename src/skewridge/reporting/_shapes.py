@@ -50,7 +50,7 @@ class View:
 
 @dataclass(frozen=True)
 class Chart:
-    """What a page needs to draw a chart; ``near`` is how a pointer finds a mark, by "x" or by "xy"."""
+    """A chart as a page draws it; ``near`` is how a pointer finds a mark, by "x" or by "xy"."""
 
     name: str
     title: str

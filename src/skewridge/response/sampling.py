@@ -57,7 +57,7 @@ class Pool:
         return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], none)
 
     def sliced(self, on: FloatArray, rule: object) -> Pool:
-        """The same rows and folds with slices of something else, (N, p)."""
+        """These rows and folds with slices of another variable, (N, p)."""
         return replace(self, labels=_labels(on[self.rows], self.weights, rule))
 
     def _evenly(self, fold: int) -> IntArray:

@@ -202,7 +202,7 @@ class Join:
 
 
 def _spare_bytes(largest: float, n_features: int, job: Job) -> float:
-    """What a worker has left for rows beside the largest node's matrix; refuse workers that it does not fit in."""
+    """Bytes a worker has left for rows beside the largest node's matrix; refuse workers that it does not fit in."""
     assert job.engine is not None
     needed, there = 8.0 * largest * (largest + 4 * n_features + 4), job.engine.task_bytes
     require_on_worker(needed, there, f"A node of {largest:,.0f} rows needs", "or raise n_nodes")

@@ -16,7 +16,7 @@ from skewridge.kernels import SINGLE_ERROR, Kernel, largest_norm, rounding, suit
 
 @dataclass(frozen=True)
 class Frame:
-    """What is subtracted from prepared rows, their precision, and whether inner products are left to BLAS."""
+    """The layout of prepared points: their centre, their precision, and whether inner products are left to BLAS."""
 
     center: FloatArray | None = None
     dtype: npt.DTypeLike = np.float64

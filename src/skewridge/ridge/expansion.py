@@ -27,11 +27,11 @@ class Expansion:
 
     @cached_property
     def single_product(self) -> Product:
-        """The same in float32 where that serves."""
+        """x -> f(x) in float32 where that is accurate enough."""
         return self.product.in_single(np.array([self.scale]))
 
     def __getstate__(self) -> dict[str, object]:
-        """What is prepared is not pickled."""
+        """Pickle the fields, not the prepared products."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predict(self, X: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What a node solves: (weighted) kernel ridge regression on its own rows.
+"""Kernel ridge regression on a node's own rows, weighted or not.
 
 A node of n rows solves (K + n penalty I) beta = y; with weights w, (K + penalty (sum w) W^-1) beta = y.
 """
@@ -76,7 +76,7 @@ def factorise(
 
 
 def unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.LinAlgError:
-    """What to say of a node whose leading minor is not positive, or not finite."""
+    """The error for a node whose leading minor is not positive, or not finite."""
     where = f"Node {node} ({n_rows:,} rows) cannot be solved with penalty {penalty:.3g}"
     if minor == NOT_FINITE:
         return np.linalg.LinAlgError(
@@ -92,7 +92,7 @@ def unsolvable(node: int, n_rows: int, penalty: float, minor: int) -> np.linalg.
 
 @dataclass(frozen=True)
 class Nodes:
-    """What all nodes solve, ready for the compiled loop.
+    """All nodes' systems, ready for the compiled loop.
 
     Attributes
     ----------

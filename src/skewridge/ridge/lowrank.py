@@ -207,7 +207,7 @@ def _sums(
     label: str,
     width: int = 0,
 ) -> list[Sums]:
-    """The same for every run of rows; ``width`` is how many features there are, where that is known."""
+    """Sums for every run of rows; ``width`` is the number of features, where that is known."""
     job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:

@@ -18,7 +18,7 @@ SETTLED = 1e-9  # of the rows: where fewer are left after the degrees of freedom
 
 @dataclass(frozen=True)
 class Wish:
-    """What the user fixed: the penalty, a weight for every term (None: chosen), whether to search, and alpha of GCV."""
+    """Settings of a fit: the penalty, a weight for every term (None: chosen), whether to search, and alpha of GCV."""
 
     penalty: float | None
     theta: FloatArray | None

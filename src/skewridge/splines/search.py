@@ -51,7 +51,7 @@ class Task:
         return self.by_term(self.at_knots, self.at_knots)
 
     def least_ridge(self, loads: FloatArray) -> float:
-        """What rounding may add to the gram of some loads, (P, r): smaller ridges cannot be told from none."""
+        """The rounding error of the gram of some loads, (P, r): smaller ridges cannot be told from none."""
         return float(np.sum(self.normal.rounding[:, None] * loads**2))
 
     def score(self, rss: float, trace: float) -> tuple[float, float, float]:

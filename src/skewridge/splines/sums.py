@@ -1,4 +1,4 @@
-"""What a spline needs of the rows: sums of the terms' features, freed of the functions that are not penalised.
+"""Sums over the rows that a spline needs: of the terms' features, freed of the functions that are not penalised.
 
 Every term b gets features F_b = L_b^-1 R_b(Z, x), orthonormal in the term's own space, where R_b(Z, Z) = L_b L_b' at
 the knots Z. They do not depend on the terms' weights theta, so one pass over the rows serves every theta and every
@@ -152,7 +152,7 @@ def sum_rows(features: Features, free: Free, X: FloatArray, y: FloatArray, weigh
 
 
 def affordable(job: Job, features: Features, n_rows: int, budget: Budget) -> Job:
-    """The same job on as many threads as the memory holds; refuses a fit that one thread's does not hold."""
+    """Return the job on as many threads as the memory allows; refuse a fit that is too large for one."""
     what = f"{len(features.kept)} terms with {len(features.knots):,} knots need {{need}}"
     budget.require(n_bytes(features, n_rows, 1), what, "Take fewer knots (n_knots) or fewer interactions.")
     workers = budget.threads(lambda n: n_bytes(features, n_rows, n), effective_n_jobs(job.n_jobs))
@@ -160,7 +160,7 @@ def affordable(job: Job, features: Features, n_rows: int, budget: Budget) -> Job
 
 
 def n_bytes(features: Features, n_rows: int, workers: int) -> float:
-    """What a fit holds at once, on so many threads: squares of the number of features, blocks, and the rows."""
+    """Peak bytes of a fit on so many threads: squares of the number of features, blocks, and the rows."""
     blocks = workers * BLOCK_ROWS * (2 * len(features) + (len(features.kept) + 2) * len(features.knots))
     rows = n_rows * (3 * features.knots.shape[1] + len(features.model.free) + 8)
     return 8.0 * ((4 + AHEAD * workers) * len(features) ** 2 + blocks + rows)

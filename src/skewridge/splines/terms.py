@@ -62,7 +62,7 @@ def make_domain(X: FloatArray) -> Domain:
 
 @dataclass(frozen=True)
 class Model:
-    """What a function is a sum of.
+    """The terms that a function is a sum of.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Model:
         return [parts[term[0]] if len(term) == 1 else parts[term[0]] * parts[term[1]] for term in self.terms]
 
     def names(self, features: Sequence[str]) -> tuple[list[str], list[str]]:
-        """What the free functions and the terms are called: x a line, s(x) a smooth part, a:b a product."""
+        """Names of the free functions and the terms: x a line, s(x) a smooth part, a:b a product."""
         free = [":".join(features[f] for f in fs) or "1" for fs in self.free]
         terms = [":".join(features[f] if part == "line" else f"s({features[f]})" for f, part in t) for t in self.terms]
         return free, terms

@@ -33,7 +33,7 @@ _NATURAL = {
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column.
+    """The facts about a column that an encoder replays.
 
     Attributes
     ----------
