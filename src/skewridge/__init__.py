@@ -37,7 +37,7 @@ _HOMES = {
     "save_model": "persist",
     "use_engine": "engine.dask",
 }
-_MODULES = ("datasets", "metrics", "plots", "theory")
+_MODULES = ("datasets", "metrics", "plots", "reference", "theory")
 
 __all__ = [
     "AdaptiveKernelRidge",

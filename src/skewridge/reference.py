@@ -1,0 +1,167 @@
+"""The method in plain numpy, to be read aloud: short, slow, and what the engine is tested against.
+
+Algorithm 1 deals the rows to nodes at random, fits kernel ridge regression in every node and averages the fits.
+Algorithm 2 first copies the rows of rare slices of the response, so that every node sees them. The average of the
+nodes collapses to one expansion over the rows. The low-rank fit keeps the idea and drops the average: it puts its
+centres where the response is rare and lets every row enter the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+
+
+def kernel_matrix(name: str, X: FloatArray, Z: FloatArray, bandwidth: float) -> FloatArray:
+    """k(x, z) for every row of X and every row of Z, (n, m)."""
+    gaps = (X[:, None, :] - Z[None, :, :]) / bandwidth
+    if name == "laplacian":
+        return np.exp(-np.abs(gaps).sum(axis=2))
+    r = np.sqrt((gaps**2).sum(axis=2))
+    if name == "gaussian":
+        return np.exp(-(r**2))
+    if name == "matern12":
+        return np.exp(-r)
+    if name == "matern32":
+        return (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r)
+    if name == "matern52":
+        return (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r)
+    raise ValueError(f"The reference knows gaussian, matern12, matern32, matern52 and laplacian; got {name!r}.")
+
+
+def slice_labels(y: FloatArray, n_slices: int) -> IntArray:
+    """Cut [min y, max y] into slices of equal width, the last one closed: the slice of every row, (N,)."""
+    edges = np.linspace(y.min(), y.max(), n_slices + 1)
+    return np.searchsorted(edges[1:-1], y, side="right")
+
+
+def copies_of(labels: IntArray, oversampling: float = 1.0) -> IntArray:
+    """Copies of every row, (N,): max(1, floor(tau |fullest slice| / |its slice|))."""
+    counts = np.bincount(labels)
+    return np.maximum(1, np.floor(oversampling * counts.max() / counts[labels])).astype(np.int64)
+
+
+def deal(labels: IntArray, copies: IntArray, n_nodes: int, seed: int) -> list[IntArray]:
+    """Deal every slice's copies evenly to the nodes in random order; each node then drops what it holds twice."""
+    rng = np.random.default_rng(seed)
+    hands: list[list[int]] = [[] for _ in range(n_nodes)]
+    seat = 0
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        for row in rng.permutation(np.repeat(rows, copies[rows])):
+            hands[seat % n_nodes].append(int(row))
+            seat += 1
+    return [np.unique(hand) for hand in hands]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """f(x) = intercept + sum_i coef_i k(x, points_i)."""
+
+    points: FloatArray
+    coef: FloatArray
+    intercept: float
+    kernel: str
+    bandwidth: float
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Evaluate f at every row."""
+        values: FloatArray = kernel_matrix(self.kernel, X, self.points, self.bandwidth) @ self.coef
+        return self.intercept + values
+
+
+def node_coef(K: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
+    """Kernel ridge regression of one node: (K + n penalty I) beta = y."""
+    beta: FloatArray = np.linalg.solve(K + len(y) * penalty * np.eye(len(y)), y)
+    return beta
+
+
+def average_of_nodes(
+    X: FloatArray,
+    y: FloatArray,
+    nodes: Sequence[IntArray],
+    *,
+    kernel: str,
+    bandwidth: float,
+    penalty: float,
+    fit_intercept: bool = True,
+) -> Fit:
+    """Fit every node and collapse the average: a row's coefficient is its sum over the nodes that hold it, over k."""
+    intercept = float(y.mean()) if fit_intercept else 0.0
+    coef = np.zeros(len(y))
+    for rows in nodes:
+        K = kernel_matrix(kernel, X[rows], X[rows], bandwidth)
+        coef[rows] += node_coef(K, y[rows] - intercept, penalty) / len(nodes)
+    return Fit(X, coef, intercept, kernel, bandwidth)
+
+
+def algorithm_1(X: FloatArray, y: FloatArray, n_nodes: int, seed: int, **settings: float | str | bool) -> Fit:
+    """Classical divide and conquer: every row is dealt to one node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 1, 60)[:, None]
+    >>> fit = algorithm_1(X, X[:, 0], 3, seed=0, kernel="gaussian", bandwidth=1.0, penalty=1e-6)
+    >>> bool(np.abs(fit.predict(X) - X[:, 0]).max() < 0.01)
+    True
+    """
+    everything = np.zeros(len(y), dtype=np.int64)
+    nodes = deal(everything, np.ones(len(y), dtype=np.int64), n_nodes, seed)
+    return average_of_nodes(X, y, nodes, **settings)  # type: ignore[arg-type]
+
+
+def algorithm_2(
+    X: FloatArray,
+    y: FloatArray,
+    n_nodes: int,
+    n_slices: int,
+    seed: int,
+    oversampling: float = 1.0,
+    **settings: float | str | bool,
+) -> Fit:
+    """The paper's method: rare rows are copied until their slice is as full as the fullest, then dealt."""
+    labels = slice_labels(y, n_slices)
+    nodes = deal(labels, copies_of(labels, oversampling), n_nodes, seed)
+    return average_of_nodes(X, y, nodes, **settings)  # type: ignore[arg-type]
+
+
+def adaptive_centers(labels: IntArray, n_centers: int, adapt: float, seed: int) -> IntArray:
+    """Rows that become centres: a share ``adapt`` evenly over the occupied slices, the rest uniformly."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    turns = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        inside = order[labels[order] == label]
+        turns[inside] = np.arange(len(inside))
+    evenly = order[np.argsort(turns[order], kind="stable")][: round(adapt * n_centers)]
+    uniformly = order[~np.isin(order, evenly)][: n_centers - len(evenly)]
+    return np.sort(np.concatenate([evenly, uniformly]))
+
+
+def low_rank(
+    X: FloatArray,
+    y: FloatArray,
+    centers: FloatArray,
+    *,
+    kernel: str,
+    bandwidth: float,
+    penalty: float,
+    weights: FloatArray | None = None,
+) -> Fit:
+    """Kernel ridge regression on centres C with every row in the loss.
+
+    Minimises sum_i w_i (y_i - mean - k(x_i, C) a)^2 + N penalty a'K_CC a, N being the sum of the weights.
+    """
+    w = np.ones(len(y)) if weights is None else weights
+    intercept = float(np.average(y, weights=w))
+    K_NC = kernel_matrix(kernel, X, centers, bandwidth)
+    K_CC = kernel_matrix(kernel, centers, centers, bandwidth)
+    rows = np.sqrt(w)[:, None] * K_NC
+    ridge = np.sqrt(w.sum() * penalty) * np.linalg.cholesky(K_CC).T  # a'K_CC a as squares of further rows
+    target = np.concatenate([np.sqrt(w) * (y - intercept), np.zeros(len(centers))])
+    coef: FloatArray = np.linalg.lstsq(np.vstack([rows, ridge]), target, rcond=None)[0]
+    return Fit(centers, coef, intercept, kernel, bandwidth)
