@@ -1,5 +1,7 @@
 """The documentation's examples, run as they stand: a page's blocks one after the other, in an empty folder."""
 
+import importlib
+import operator
 import re
 import subprocess
 import sys
@@ -69,3 +71,32 @@ def test_every_page_is_in_the_table_of_contents():
     pages = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     assert pages
     assert [page for page in pages if f": {page}" not in contents] == []
+
+
+PROSE = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+
+
+@pytest.mark.parametrize("page", PROSE)
+def test_names_and_files_that_pages_speak_of_are_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    missing = [name for name in re.findall(r"(?<![\w./-])skewridge(?:\.\w+)+", text) if not resolves(name)]
+    for name in re.findall(r"`([\w/]+\.py)`", text):
+        homes = (ROOT, ROOT / "src" / "skewridge")
+        missing += [] if any((home / name).is_file() for home in homes) else [name]
+    assert missing == []
+
+
+def resolves(name):
+    """Whether a dotted name is a module or an attribute of one."""
+    parts = name.split(".")
+    for n in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:n]))
+        except ModuleNotFoundError:
+            continue
+        try:
+            operator.attrgetter(".".join(parts[n:]))(found) if parts[n:] else None
+        except AttributeError:
+            return False
+        return True
+    return False

@@ -70,14 +70,13 @@ class Fit:
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Evaluate f at every row."""
-        values: FloatArray = kernel_matrix(self.kernel, X, self.points, self.bandwidth) @ self.coef
-        return self.intercept + values
+        K = kernel_matrix(self.kernel, X, self.points, self.bandwidth)
+        return np.dot(K, self.coef) + self.intercept
 
 
 def node_coef(K: FloatArray, y: FloatArray, penalty: float) -> FloatArray:
     """Kernel ridge regression of one node: (K + n penalty I) beta = y."""
-    beta: FloatArray = np.linalg.solve(K + len(y) * penalty * np.eye(len(y)), y)
-    return beta
+    return np.asarray(np.linalg.solve(K + len(y) * penalty * np.eye(len(y)), y), dtype=np.float64)
 
 
 def average_of_nodes(

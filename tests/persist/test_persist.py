@@ -13,6 +13,7 @@ from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
 from skewridge.persist._layouts import Kind, Record
 from skewridge.response.slices import Slices
+from tests.hostile import DOCUMENT, MANIFEST, edited
 from tests.saved import FRAME, MODELS, X_NEW, X, Y, adaptive, dac, file_of, fitted
 
 
@@ -109,6 +110,16 @@ def test_headers_are_those_of_numpy(shape, order):
     assert np.lib.format.read_magic(header) == (1, 0)
     assert np.lib.format.read_array_header_1_0(header) == (shape, order == "F", np.dtype("<f8"))
     assert len(header.getvalue()) % 64 == 0
+
+
+def test_a_file_of_a_newer_skewridge_is_refused_by_name(tmp_path):
+    content = edited(file_of("dac"), MANIFEST, lambda manifest: manifest.update(skewridge="9.10.0"))
+    (tmp_path / "later").write_bytes(content)
+    assert_same(load_model(tmp_path / "later").predict(X_NEW), fitted("dac").predict(X_NEW))  # it knows all it needs
+    unknown = edited(content, DOCUMENT, lambda d: d["model"]["estimator"]["attributes"].update(tail_=None))
+    (tmp_path / "later").write_bytes(unknown)
+    with pytest.raises(ModelFileError, match=r"other attributes.*written by skewridge 9\.10\.0 .*upgrade skewridge"):
+        load_model(tmp_path / "later")
 
 
 # What cannot be saved

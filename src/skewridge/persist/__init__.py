@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,16 +106,27 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
     """Return the model of a file with what was written about it."""
     from skewridge.persist._registry import ESTIMATORS
 
+    library = __version__
     try:
         contents = read_archive(path)
+        library = contents.library
         reader = Reader(ESTIMATORS, contents.arrays)
         model, about = _decode_document(contents.document, reader)
     except (ModelFileError, RecursionError) as error:
-        raise ModelFileError(
-            f"{Path(path)} cannot be loaded as a model: {error}. Copy it again from where it was saved, or fit and "
-            "save the model again."
-        ) from error
+        raise ModelFileError(f"{Path(path)} cannot be loaded as a model: {error}. {_remedy(library)}") from error
     return ModelFile(model, about, contents.library)
+
+
+def _remedy(library: str) -> str:
+    """Advice for a file that cannot be loaded, by the version of the library that wrote it."""
+    if _numbers(library) > _numbers(__version__):
+        return f"It was written by skewridge {library} and this is {__version__}: upgrade skewridge to load it."
+    return "Copy it again from where it was saved, or fit and save the model again."
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of a version, by which versions are ordered."""
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _check_fitted(model: Any) -> None:
