@@ -25,7 +25,7 @@ from skewridge.nodes.fit import Problem, fit_nodes, node_fits, shared_centers
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.planning import PartitionSettings
 from skewridge.nodes.search import CRITERIA, Data
-from skewridge.nodes.tuning import Request, tune
+from skewridge.nodes.tuning import KernelSettings, tune
 from skewridge.nodes.variance import conditional_std
 from skewridge.ridge.expansion import Expansion
 
@@ -238,7 +238,7 @@ class DacKernelRidge(KernelEstimator):
 
     @property
     def _request(self):
-        return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
+        return KernelSettings(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
     def _sliced(self, X, y, seed, job):
         """What is cut into slices."""
