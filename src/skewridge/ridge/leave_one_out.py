@@ -167,7 +167,13 @@ def leave_one_out(
     )
 
 
-def _inverse(kernel: Kernel, Z: FloatArray, ridges: FloatArray, trend: float, Q: FloatArray) -> _Inverse:
+def _inverse(
+    kernel: Kernel,
+    Z: FloatArray,
+    ridges: FloatArray,
+    trend: float,
+    Q: FloatArray,
+) -> _Inverse:
     """G in the lower triangle of a matrix whose upper one keeps the similarities; then P."""
     n = len(Z)
     square, P = np.empty((n, n)), np.empty((n, n))
