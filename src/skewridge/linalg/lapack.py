@@ -65,6 +65,16 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     return total
 
 
+def add_outer(a: FloatArray, x: FloatArray, factor: float) -> FloatArray:
+    """Add factor x x' to the lower triangle of a, in place."""
+    n = _order(a)
+    if not (x.flags.c_contiguous and x.dtype == np.float64 and x.shape == (n,)):
+        raise ValueError(f"a contiguous float64 vector of {n} numbers is needed; got {x.dtype}, shape {x.shape}")
+    scale = ctypes.byref(ctypes.c_double(factor))
+    _routine("dsyr", 7, "cython_blas")(b"U", _int(n), scale, _data(x), _int(1), _data(a), _int(n))
+    return a
+
+
 def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -> FloatArray:
     """Overwrite every row v of a C-ordered matrix with L^-1 v, or with L'^-1 v."""
     n, one = _order(factor), ctypes.byref(ctypes.c_double(1.0))
