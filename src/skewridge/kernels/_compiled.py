@@ -416,6 +416,39 @@ def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
 
 
 @njit(nogil=True, cache=True)
+def _gather(points, rows, right):
+    """Some points, feature by feature, into the first columns of right."""
+    for j in range(rows.size):
+        point = points[rows[j]]
+        for f in range(point.size):
+            right[f, j] = point[f]
+
+
+@njit(nogil=True, cache=True)
+def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
+    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by their cells.
+
+    Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are those columns of coef, (p, M).
+    """
+    right = np.empty((points.shape[1], np.diff(starts).max()), dtype=points.dtype)
+    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    out[:] = 0.0
+    top, n = 0, left.shape[0]
+    while top < n:
+        bottom = top + 1
+        while bottom < n and cells[bottom] == cells[top]:
+            bottom += 1
+        first, last = starts[cells[top]], starts[cells[top] + 1]
+        _gather(points, order[first:last], right)
+        for start in range(0, last - first, TILE_COLUMNS):
+            stop = min(start + TILE_COLUMNS, last - first)
+            for i in range(top, bottom):
+                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _add_products(row, coef, first + start, first + stop, out[i])
+        top = bottom
+
+
+@njit(nogil=True, cache=True)
 def matvec_blas(code, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]

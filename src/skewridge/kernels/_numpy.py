@@ -166,6 +166,23 @@ def matvec_near(
         out[near] += _profile(code, degree, _similarity(code, left[near], right[:, part])) @ coef[:, part].T
 
 
+def matvec_cells(
+    code: int,
+    degree: int,
+    left: FloatArray,
+    cells: IntArray,
+    points: FloatArray,
+    order: IntArray,
+    starts: IntArray,
+    coef: FloatArray,
+    out: FloatArray,
+) -> None:
+    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by their cells."""
+    for cell in np.unique(cells):
+        rows, part = cells == cell, slice(starts[cell], starts[cell + 1])
+        out[rows] = _profile(code, degree, _similarity(code, left[rows], points[order[part]].T)) @ coef[:, part].T
+
+
 def matvec_blas(
     code: int,
     degree: int,

@@ -1,0 +1,126 @@
+"""One cell: exact kernel ridge regression with a refitted mean, and its leave-one-out values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.kernels import Kernel
+from skewridge.linalg.lapack import (
+    NotPositiveDefinite,
+    add_gram,
+    cholesky,
+    cholesky_solve,
+    inverse_diagonal,
+)
+from skewridge.ridge.local import Workspace
+
+EPS = float(np.finfo(np.float64).eps)
+RAISE = 10.0  # what the ridge of a singular cell is multiplied by
+MOST_RIDGE = 1e6  # times the largest diagonal: a matrix that is singular even so holds nan or inf
+
+
+@dataclass(frozen=True)
+class CellSolution:
+    """The estimate of one cell, f(x) = mean + slope q(x) + sum_i coef_i k(x, z_i).
+
+    Attributes
+    ----------
+    coef : (n, p) array
+    mean, slope : (p,) arrays
+    left_out : (n, p) array, the estimate at every row without that row
+    ridge : float, the ridge it was solved with; larger than the one asked for where that left the cell singular
+    """
+
+    coef: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    left_out: FloatArray
+    ridge: float
+
+
+def solve_cell(
+    kernel: Kernel,
+    Z: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    q: FloatArray | None = None,
+    *,
+    ridge: float,
+    trend: float = 0.0,
+    workspace: Workspace | None = None,
+) -> CellSolution:
+    """Solve a cell and leave every row out once.
+
+    With G = k(Z, Z) + trend q q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1), coef = P Y,
+    mean = 1' G^-1 Y / (1' G^-1 1), and the estimate without row i is y_i - (P Y)_i / P_ii. A row of frequency f is left
+    out with all its copies. The trend is taken around the cell's mean of q, which changes nothing but rounding.
+
+    Parameters
+    ----------
+    Z : (n, D) array of scaled rows, at least two
+    Y : (n, p) array
+    frequencies : (n,) array, how often each row occurs
+    q : (n,) array, or None for no trend
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z, Y = np.array([[0.0], [50.0]]), np.array([[1.0], [3.0]])  # too far apart to share more than the mean
+    >>> cell = solve_cell(Kernel("laplacian", bandwidth=1.0), Z, Y, np.ones(2), ridge=1.0)
+    >>> cell.mean, cell.coef.ravel(), cell.left_out.ravel()
+    (array([2.]), array([-0.5,  0.5]), array([3., 1.]))
+    """
+    middle = 0.0 if q is None else float(np.average(q, weights=frequencies))
+    centred = None if q is None else np.ascontiguousarray(q - middle)
+    factor, used = _factorise(kernel, Z, centred, trend, ridge / frequencies, workspace or Workspace())
+    offset = np.average(Y, axis=0, weights=frequencies)
+    right = np.ones((Y.shape[1] + 1, len(Z)))
+    right[:-1] = (Y - offset).T
+    cholesky_solve(factor, right)
+    ones, total = right[-1], right[-1].sum()
+    mean = right[:-1].sum(axis=1) / total
+    coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
+    diagonal = inverse_diagonal(factor)
+    precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
+    slope = np.zeros(Y.shape[1]) if centred is None else trend * (centred @ coef)
+    left_out = Y - coef / precision[:, None]
+    return CellSolution(coef, mean + offset - middle * slope, slope, left_out, ridge * used)
+
+
+def _factorise(
+    kernel: Kernel,
+    Z: FloatArray,
+    q: FloatArray | None,
+    trend: float,
+    ridge: FloatArray,
+    workspace: Workspace,
+) -> tuple[FloatArray, float]:
+    """The Cholesky factor of G, and how many times the ridge had to be raised for it to exist."""
+    raised = 1.0
+    while True:
+        matrix = kernel.gram_lower(Z, workspace.square(len(Z)))
+        if q is not None:
+            add_gram(matrix, q[:, None], trend)
+        diagonal = matrix.reshape(-1)[:: len(Z) + 1]
+        largest = float(diagonal.max())
+        diagonal += raised * ridge
+        if _factors(matrix, largest):
+            return matrix, raised
+        raised *= RAISE
+        if not raised * ridge.max() <= MOST_RIDGE * max(largest, 1.0):
+            raise np.linalg.LinAlgError(
+                f"A cell of {len(Z):,} rows cannot be solved with any ridge: its kernel values are not finite. "
+                "Look for nan, inf or huge numbers among the scaled features."
+            )
+
+
+def _factors(matrix: FloatArray, largest: float) -> bool:
+    """Overwrite the matrix with its Cholesky factor; False if it is singular to working precision."""
+    try:
+        pivots = cholesky(matrix).diagonal()
+    except NotPositiveDefinite:
+        return False
+    return bool(np.isfinite(pivots).all() and pivots.min() ** 2 > EPS * largest)

@@ -1,0 +1,263 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from skewridge.cells.fit import CellSettings, fit_bytes, fit_cells
+from skewridge.cells.model import saved_bytes_per_row
+from skewridge.cells.partition import random_partitions, rows_of_cells
+from skewridge.engine.job import Job
+from skewridge.kernels import KERNELS, _numpy
+from skewridge.kernels import kernel as kernel_module
+from tests import naive
+
+IN_CELLS = [name for name in KERNELS if name not in ("polynomial", "sobolev")]
+
+
+def some_rows(n, d=3, p=1, seed=0):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d))
+    q = np.sin(Z[:, 0]) + 0.1 * rng.normal(size=n) + 5.0
+    Y = np.column_stack([2 * q + Z[:, -1] ** 2 + 0.3 * rng.normal(size=n) + j for j in range(p)])
+    return Z, Y, rng.integers(1, 4, n).astype(float), q
+
+
+def naive_estimate(name, Z, Y, f, q, c, tau, new, new_q):
+    """Kernel ridge with a refitted mean: [G 1; 1' 0] [a; mu] = [y; 0], by an explicit solve."""
+    n = len(Z)
+    system = np.ones((n + 1, n + 1))
+    system[:n, :n] = naive.gram(name, Z, Z) + tau * np.outer(q, q) + c * np.diag(1 / f)
+    system[n, n] = 0.0
+    solution = np.linalg.solve(system, np.vstack([Y, np.zeros((1, Y.shape[1]))]))
+    return (naive.gram(name, new, Z) + tau * np.outer(new_q, q)) @ solution[:n] + solution[n]
+
+
+def naive_average(name, Z, Y, f, q, c, tau, new, new_q, partitions, members, without=None):
+    """A plain loop over rows, partitions and cells; ``without`` leaves one row out of every cell."""
+    out = np.zeros((len(new), Y.shape[1]))
+    cells = partitions.cells_of(new)
+    for i in range(len(new)):
+        for cell in cells[i]:
+            own = members[cell]
+            own = own[own != without]
+            out[i] += naive_estimate(name, Z[own], Y[own], f[own], q[own], c, tau, new[i : i + 1], new_q[i : i + 1])[0]
+    return out / cells.shape[1]
+
+
+def cells_of_fit(Z, settings):
+    parts = random_partitions(Z, seed=settings.seed, n_partitions=settings.n_partitions, cell_size=settings.cell_size)
+    return parts, rows_of_cells(parts.cells_of(Z), parts.n_cells, seed=settings.seed, cell_size=settings.cell_size)
+
+
+@pytest.fixture(params=["compiled", "plain"])
+def loops(request, monkeypatch):
+    """Both homes of the loops."""
+    if request.param == "plain":
+        monkeypatch.setattr(kernel_module, "loops_module", lambda: _numpy)
+    return request.param
+
+
+@pytest.mark.parametrize("name", IN_CELLS)
+@pytest.mark.parametrize("tau", [0.0, 0.7])
+def test_one_cell_is_kernel_ridge_with_a_refitted_mean_and_a_trend(name, tau, loops):
+    Z, Y, f, q = some_rows(40, p=2)
+    new, _, _, new_q = some_rows(15, seed=1)
+    fit = fit_cells(Z, Y, f, q, settings=CellSettings(name, ridge=0.05, trend=tau))
+    for rows, trend in ((new, new_q), (Z, q)):
+        expected = naive_estimate(name, Z, Y, f, q, 0.05, tau, rows, trend)
+        np.testing.assert_allclose(fit.model.predict(rows, trend), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["laplacian", "matern32", "gaussian"])
+@pytest.mark.parametrize("cell_size", [1200, 25])
+@pytest.mark.parametrize("tau", [0.0, 3.0])
+def test_leave_one_out_of_the_average_equals_refits_without_the_row(name, cell_size, tau):
+    Z, Y, f, q = some_rows(70, p=2)
+    settings = CellSettings(name, ridge=0.02, trend=tau, n_partitions=3, cell_size=cell_size, seed=4)
+    fit = fit_cells(Z, Y, f, q, settings=settings)
+    parts, members = cells_of_fit(Z, settings)
+    expected = np.array(
+        [naive_average(name, Z, Y, f, q, 0.02, tau, Z[[i]], q[[i]], parts, members, i)[0] for i in range(70)]
+    )
+    np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", IN_CELLS)
+@pytest.mark.parametrize("d", [3, 20])
+def test_predictions_equal_a_loop_over_cells(name, d, loops):
+    Z, Y, f, q = some_rows(90, d, p=2)
+    new, _, _, new_q = some_rows(30, d, seed=1)
+    settings = CellSettings(name, ridge=0.1, trend=0.5, cell_size=20, seed=1)
+    model = fit_cells(Z, Y, f, q, settings=settings).model
+    parts, members = cells_of_fit(Z, settings)
+    for rows, trend in ((new * 2, new_q), (Z[:30], q[:30])):
+        expected = naive_average(name, Z, Y, f, q, 0.1, 0.5, rows, trend, parts, members)
+        np.testing.assert_allclose(model.predict(rows, trend), expected, rtol=0, atol=1e-10)
+
+
+def test_cells_larger_than_a_tile_are_whole(loops):
+    Z, Y, f, q = some_rows(1300, 2)
+    settings = CellSettings(ridge=0.1, cell_size=1200, n_partitions=1)
+    model = fit_cells(Z, Y, f, q, settings=settings).model
+    one = fit_cells(Z[:1200], Y[:1200], f[:1200], q[:1200], settings=settings).model
+    K = one.kernel.cross(Z[:9], Z[:1200])
+    expected = K @ one.coef.T + one.means + q[:9, None] * one.slopes
+    np.testing.assert_allclose(one.predict(Z[:9], q[:9]), expected, rtol=0, atol=1e-10)
+    assert model.rows.sizes.sum() == 1300
+
+
+def test_rows_one_by_one_give_the_bits_of_all_together(loops):
+    Z, Y, f, q = some_rows(300, 20)
+    model = fit_cells(Z, Y, f, q, settings=CellSettings("matern32", cell_size=50)).model
+    together = model.predict(Z, q)
+    single = np.vstack([model.predict(Z[i : i + 1], q[i : i + 1]) for i in range(300)])
+    if loops == "compiled":
+        assert np.array_equal(single, together)
+    np.testing.assert_allclose(single, together, rtol=0, atol=1e-12)
+
+
+def test_a_row_of_frequency_two_is_the_row_twice_left_out_together():
+    """One cell, so that the tree of twice as many rows is the same."""
+    Z, Y, _, q = some_rows(30)
+    f = np.where(np.arange(30) < 10, 2.0, 1.0)
+    once = fit_cells(Z, Y, f, q, settings=CellSettings(ridge=0.03))
+    twice = np.concatenate([np.arange(30), np.arange(10)])
+    new, _, _, new_q = some_rows(9, seed=3)
+    copied = fit_cells(Z[twice], Y[twice], np.ones(40), q[twice], settings=CellSettings(ridge=0.03))
+    np.testing.assert_allclose(once.model.predict(new, new_q), copied.model.predict(new, new_q), rtol=0, atol=1e-10)
+    for i in range(30):
+        rest = twice[twice != i]
+        expected = naive_estimate(
+            *("laplacian", Z[rest], Y[rest], np.ones(len(rest)), q[rest], 0.03, 1.0, Z[[i]], q[[i]])
+        )
+        np.testing.assert_allclose(once.left_out[i], expected[0], rtol=0, atol=1e-10)
+
+
+def test_several_outputs_equal_one_at_a_time():
+    Z, Y, f, q = some_rows(200, p=3)
+    settings = CellSettings(ridge=0.03, cell_size=60)
+    whole = fit_cells(Z, Y, f, q, settings=settings)
+    for j in range(3):
+        one = fit_cells(Z, Y[:, [j]], f, q, settings=settings)
+        np.testing.assert_allclose(whole.left_out[:, [j]], one.left_out, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(whole.model.predict(Z, q)[:, [j]], one.model.predict(Z, q), rtol=0, atol=1e-11)
+
+
+def test_no_trend_is_a_trend_of_weight_zero():
+    Z, Y, f, q = some_rows(150)
+    without = fit_cells(Z, Y, f, settings=CellSettings(ridge=0.03, cell_size=60))
+    zero = fit_cells(Z, Y, f, q, settings=CellSettings(ridge=0.03, cell_size=60, trend=0.0))
+    assert not without.model.has_trend
+    np.testing.assert_allclose(without.left_out, zero.left_out, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(without.model.predict(Z), zero.model.predict(Z, q), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["laplacian", "matern32"])
+def test_the_same_bits_on_any_number_of_threads(name):
+    Z, Y, f, q = some_rows(3000, 20, p=2)
+    settings = CellSettings(name, ridge=0.03, cell_size=300)
+    one, two = (fit_cells(Z, Y, f, q, settings=settings, job=Job(n_jobs)) for n_jobs in (1, 2))
+    assert np.array_equal(one.left_out, two.left_out)
+    assert np.array_equal(one.model.coef, two.model.coef)
+    assert np.array_equal(one.model.means, two.model.means)
+
+
+def test_a_large_trend_is_followed_wherever_q_is_centred():
+    """Adding a constant to q changes the kernel and, the mean being refitted, not the estimate."""
+    Z, Y, f, q = some_rows(80)
+    settings = CellSettings(ridge=0.03, trend=100.0, cell_size=30)
+    here, there = (fit_cells(Z, Y, f, q + shift, settings=settings) for shift in (0.0, 1000.0))
+    np.testing.assert_allclose(here.left_out, there.left_out, rtol=0, atol=1e-7)
+
+
+def test_equal_rows_beyond_the_cell_size_are_predicted_by_the_rows_that_were_drawn():
+    rng = np.random.default_rng(0)
+    Z, Y = np.zeros((500, 2)), rng.normal(size=(500, 1))
+    settings = CellSettings(ridge=0.1, cell_size=100, n_partitions=2)
+    fit = fit_cells(Z, Y, np.ones(500), settings=settings)
+    members = fit.model.rows
+    expected = np.zeros(500)
+    for i in range(500):
+        for cell in range(2):
+            own = members[cell]
+            expected[i] += Y[own[own != i], 0].mean() / 2  # equal rows: the refitted mean is the mean
+    np.testing.assert_allclose(fit.left_out[:, 0], expected, rtol=0, atol=1e-10)
+
+
+def test_a_singular_cell_raises_its_ridge_tenfold_until_it_factors():
+    Z, Y, f, _ = some_rows(200)
+    Z[150:] = Z[:1]  # fifty equal rows in one cell or two
+    f[:] = 1.0
+    settings = CellSettings("gaussian", ridge=1e-19, cell_size=100, n_partitions=1)
+    fit = fit_cells(Z, Y, f, settings=settings)
+    raised = fit.ridges / 1e-19
+    assert raised.max() > 1.0
+    np.testing.assert_allclose(np.log10(raised), np.round(np.log10(raised)), atol=1e-9)
+    assert np.isfinite(fit.left_out).all()
+    assert (fit_cells(Z, Y, f, settings=CellSettings("gaussian", ridge=0.1, cell_size=100)).ridges == 0.1).all()
+
+
+def test_a_cell_that_no_ridge_makes_solvable_is_refused():
+    Z, Y, f, _ = some_rows(20)
+    Z[3, 0] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="kernel values are not finite"):
+        fit_cells(Z, Y, f, settings=CellSettings())
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e140])
+def test_the_units_of_the_response_do_not_matter(scale):
+    Z, Y, f, _ = some_rows(60)
+    settings = CellSettings(cell_size=30)
+    np.testing.assert_allclose(
+        fit_cells(Z, Y * scale, f, settings=settings).left_out,
+        fit_cells(Z, Y, f, settings=settings).left_out * scale,
+        rtol=1e-9,
+    )
+
+
+def test_two_rows_are_enough_and_one_is_refused():
+    Z, Y, f, q = some_rows(2)
+    fit = fit_cells(Z, Y, f, q, settings=CellSettings())
+    np.testing.assert_allclose(fit.left_out[::-1], Y, atol=1e-10)  # the mean of the other row
+    with pytest.raises(ValueError, match=r"at least 2 distinct rows.*got 1"):
+        fit_cells(Z[:1], Y[:1], f[:1], q[:1], settings=CellSettings())
+
+
+@pytest.mark.parametrize("name", ["polynomial", "sobolev"])
+def test_kernels_that_do_not_decay_are_refused_by_name(name):
+    with pytest.raises(ValueError, match=rf"kernel must decay with distance for cells; got '{name}'"):
+        CellSettings(name)
+
+
+@pytest.mark.parametrize(("field", "value"), [("ridge", 0.0), ("ridge", np.nan), ("trend", -1.0)])
+def test_settings_are_checked(field, value):
+    with pytest.raises(ValueError, match=f"{field} must be a number in"):
+        CellSettings(**{field: value})
+
+
+def test_rows_that_do_not_go_together_are_refused():
+    Z, Y, f, q = some_rows(20)
+    with pytest.raises(ValueError, match=r"must have the 20 rows of Z; got \{'q': \(19,\)\}"):
+        fit_cells(Z, Y, f, q[:-1], settings=CellSettings())
+    with pytest.raises(ValueError, match=r"Y \(n, p\).*got \(20,\)"):
+        fit_cells(Z, Y[:, 0], f, q, settings=CellSettings())
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_bytes_of_a_fit_are_what_it_holds(n_threads):
+    Z, Y, f, q = some_rows(6000, 30)
+    settings = CellSettings(cell_size=400)
+    fit_cells(Z[:500], Y[:500], f[:500], q[:500], settings=settings)  # compile before measuring
+    tracemalloc.start()
+    fit = fit_cells(Z, Y, f, q, settings=settings, job=Job(n_threads))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    stated = fit_bytes(6000, 30, n_threads=n_threads, cell_size=400)
+    assert stated / 2 < peak < stated
+    saved = sum(v.nbytes for v in fit.model.to_arrays().values() if isinstance(v, np.ndarray))
+    assert saved == pytest.approx(6000 * saved_bytes_per_row(30), rel=0.02)
+
+
+def test_a_kernel_may_go_by_its_alias():
+    Z, Y, f, _ = some_rows(20)
+    assert fit_cells(Z, Y, f, settings=CellSettings("rbf")).model.kernel.name == "gaussian"

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from skewridge.cells.fit import CellSettings, fit_cells
+from skewridge.cells.model import Cells
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    Z, q = rng.normal(size=(120, 3)), rng.normal(size=120)
+    Y = np.column_stack([Z[:, 0] + q, Z[:, 1]])
+    return fit_cells(Z, Y, np.ones(120), q, settings=CellSettings(cell_size=40)).model, Z, q
+
+
+def test_a_model_comes_back_from_its_arrays(fitted):
+    model, Z, q = fitted
+    again = Cells.from_arrays(model.to_arrays())
+    assert np.array_equal(again.predict(Z, q), model.predict(Z, q))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "message"),
+    [
+        ("cut", lambda a: a[:-1], "differ in length"),
+        ("roots", lambda a: a + 10_000, "a root is none of"),
+        ("feature", lambda a: np.where(a >= 0, a + 3, a), "on none of 3 features"),
+        ("child", lambda a: np.zeros_like(a), "a child does not come after its parent"),
+        ("child", lambda a: a + 1, "leaves do not number|does not come after"),
+        ("starts", lambda a: a[:-1], "are not shared out to"),
+        ("starts", lambda a: a[::-1], "are not shared out to"),
+        ("order", lambda a: a - 1, "none of 120"),
+        ("order", lambda a: a + 1, "none of 120"),
+        ("coef", lambda a: a[:, 1:], "coefficients of shape"),
+        ("coef", lambda a: a[0], "coefficients of shape"),
+        ("means", lambda a: a[1:], "means of shape"),
+        ("slopes", lambda a: a[1:], "slopes of shape"),
+    ],
+)
+def test_damaged_arrays_are_refused(fitted, name, spoil, message):
+    arrays = fitted[0].to_arrays()
+    with pytest.raises(ValueError, match=message):
+        Cells.from_arrays({**arrays, name: spoil(arrays[name])})
+
+
+def test_q_is_needed_where_there_is_a_trend_and_refused_where_there_is_none(fitted):
+    model, Z, q = fitted
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120,\); got None"):
+        model.predict(Z)
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120,\); got shape \(119,\)"):
+        model.predict(Z, q[1:])
+    plain = fit_cells(Z, Z[:, :1], np.ones(120), settings=CellSettings(cell_size=40)).model
+    with pytest.raises(ValueError, match=r"no q: these cells have no trend; got shape \(120,\)"):
+        plain.predict(Z, q)
+
+
+def test_rows_of_another_width_are_refused(fitted):
+    model, Z, q = fitted
+    with pytest.raises(ValueError, match="points of 2 and of 3 features"):
+        model.predict(Z[:, :2], q)
+
+
+def test_no_rows_are_no_trouble(fitted):
+    assert fitted[0].predict(np.empty((0, 3)), np.empty(0)).shape == (0, 2)
