@@ -1,0 +1,155 @@
+"""Level 2: scales, ridge and trend learned on balls, then exact fits in cells.
+
+Rows come as forms of their columns (:mod:`skewridge.features.forms`), distinct and in canonical
+order. A guide, the cross-fitted values of a global fit, makes the cells see beyond their walls: it
+is one more coordinate, and the trend ``tau q q'`` of the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.cells.fit import CellSettings, check_cell_kernel, fit_cells
+from skewridge.cells.model import Cells
+from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
+from skewridge.engine.job import Job
+from skewridge.features.scaling import unit_responses
+from skewridge.kernels import Kernel
+from skewridge.ridge.learning import LearnedKernel, learn_kernel
+
+NEGLIGIBLE = 1e-3  # of the largest scale: a form below it moves no distance
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How one level of cells is to be made.
+
+    Attributes
+    ----------
+    kernel : str, one that decays with distance
+    n_partitions, cell_size : int
+    seed : int, the key of balls and partitions
+    """
+
+    kernel: str = "laplacian"
+    n_partitions: int = N_PARTITIONS
+    cell_size: int = CELL_SIZE
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Cells on the forms that matter, in the units of the response.
+
+    Attributes
+    ----------
+    used : (k,) array, the forms that enter the kernel
+    scales : (k,) array, or (k + 1,) with a guide, whose scale comes last
+    cells : Cells, of responses (y - means) / units
+    means, units : (p,) arrays
+    """
+
+    used: IntArray
+    scales: FloatArray
+    cells: Cells
+    means: FloatArray
+    units: FloatArray
+
+    def predict(self, forms: FloatArray, guide: FloatArray | None = None) -> FloatArray:
+        """Predict one block of rows, (n, p), from all their forms and, if there is one, the guide, (n,)."""
+        Z = _coordinates(forms[:, self.used], guide) * self.scales
+        return self.cells.predict(Z, guide) * self.units + self.means
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """A local model and what is known about it.
+
+    Attributes
+    ----------
+    model : LocalModel
+    left_out : (n, p) array, predictions of every row by fits without it, given scales, cells and guide
+    learned : LearnedKernel, over all forms and the guide
+    """
+
+    model: LocalModel
+    left_out: FloatArray
+    learned: LearnedKernel
+
+
+def fit_local(
+    forms: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    guide: FloatArray | None = None,
+    *,
+    settings: LocalSettings,
+    weights: FloatArray | None = None,
+    job: Job | None = None,
+) -> LocalFit:
+    """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
+
+    Parameters
+    ----------
+    forms : (n, D) array
+    Y : (n, p) array
+    frequencies : (n,) array, how often every row occurs
+    guide : (n,) array of cross-fitted first estimates in units of the response's standard deviation, or None
+    settings : LocalSettings
+    weights : (n,) array of loss weights for the learning; None: the frequencies
+    job : Job
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> forms = rng.normal(size=(300, 3))
+    >>> Y = np.abs(forms[:, :1])  # the other two say nothing
+    >>> fit = fit_local(forms, Y, np.ones(300), settings=LocalSettings("matern32"))
+    >>> bool(np.mean((fit.left_out - Y) ** 2) < 0.05 * Y.var())
+    True
+    """
+    unit, means, units = unit_responses(Y, frequencies, centre=True)
+    kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
+    A = _coordinates(forms, guide)
+    learned = learn_kernel(
+        kernel,
+        A,
+        unit,
+        seed=settings.seed,
+        local=True,
+        Q=None if guide is None else guide[:, None],
+        frequencies=frequencies,
+        weights=weights,
+    )
+    used = used_forms(learned.scales[: forms.shape[1]], learned.scales)
+    scales = np.append(learned.scales[used], learned.scales[forms.shape[1] :])
+    fit = fit_cells(
+        _coordinates(forms[:, used], guide) * scales,
+        unit,
+        frequencies,
+        guide,
+        settings=CellSettings(
+            kernel=settings.kernel,
+            ridge=learned.ridge,
+            trend=learned.trend,
+            seed=settings.seed,
+            n_partitions=settings.n_partitions,
+            cell_size=settings.cell_size,
+        ),
+        job=job,
+    )
+    model = LocalModel(used, scales, fit.model, means, units)
+    return LocalFit(model, fit.left_out * units + means, learned)
+
+
+def used_forms(scales: FloatArray, all_scales: FloatArray) -> IntArray:
+    """Places of the scales that are not negligible beside the largest of all."""
+    return np.flatnonzero(scales > NEGLIGIBLE * all_scales.max(initial=0.0))
+
+
+def _coordinates(forms: FloatArray, guide: FloatArray | None) -> FloatArray:
+    return forms if guide is None else np.column_stack([forms, guide])
