@@ -69,7 +69,8 @@ def add_outer(a: FloatArray, x: FloatArray, factor: float) -> FloatArray:
     """Add factor x x' to the lower triangle of a, in place."""
     n = _order(a)
     if not (x.flags.c_contiguous and x.dtype == np.float64 and x.shape == (n,)):
-        raise ValueError(f"a contiguous float64 vector of {n} numbers is needed; got {x.dtype}, shape {x.shape}")
+        got = f"{x.dtype}, shape {x.shape}"
+        raise ValueError(f"a contiguous float64 vector of {n} numbers is needed; got {got}")
     scale = ctypes.byref(ctypes.c_double(factor))
     _routine("dsyr", 7, "cython_blas")(b"U", _int(n), scale, _data(x), _int(1), _data(a), _int(n))
     return a
