@@ -237,7 +237,7 @@ def test_settings_are_checked(field, value):
 
 def test_rows_that_do_not_go_together_are_refused():
     Z, Y, f, q = some_rows(20)
-    with pytest.raises(ValueError, match=r"must have the 20 rows of Z; got \{'q': \(19,\)\}"):
+    with pytest.raises(ValueError, match=r"must have the 20 rows; got \{'q': \(19,\)\}"):
         fit_cells(Z, Y, f, q[:-1], settings=CellSettings())
     with pytest.raises(ValueError, match=r"Y \(n, p\).*got \(20,\)"):
         fit_cells(Z, Y[:, 0], f, q, settings=CellSettings())

@@ -56,8 +56,10 @@ class CellsFit:
     Attributes
     ----------
     model : Cells
-    left_out : (N, p) array, the average of the partitions at every row without that row, given cells, scales and q
-    ridges : (C,) array, the ridge of every cell: above the one asked for where that left the cell singular
+    left_out : (N, p) array, the average over partitions at every row of fits without that row;
+        cells, scales and q are given
+    ridges : (C,) array, the ridge of every cell; above the one asked for where that left the cell
+        singular
     """
 
     model: Cells
@@ -101,7 +103,12 @@ def fit_cells(
         Z, seed=settings.seed, n_partitions=settings.n_partitions, cell_size=settings.cell_size
     )
     cells = partitions.cells_of(Z)
-    rows = rows_of_cells(cells, partitions.n_cells, seed=settings.seed, cell_size=settings.cell_size)
+    rows = rows_of_cells(
+        cells,
+        partitions.n_cells,
+        seed=settings.seed,
+        cell_size=settings.cell_size,
+    )
     solve = _solver(kernel, Z, Y, frequencies, q, rows, settings)
     solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
     slopes = [] if q is None else [s.slope for s in solutions]
@@ -129,8 +136,9 @@ def fit_bytes(
 ) -> float:
     """Bytes that a fit holds at its peak beside the rows it was given.
 
-    While trees grow, three copies of the rows; while cells are solved, three index arrays and three arrays of
-    coefficients a partition, and for every thread the matrix of a cell and three copies of its rows.
+    While trees grow: three copies of the rows. While cells are solved: three arrays of indices and
+    three of coefficients for every partition, and for every thread the matrix of a cell and three
+    copies of its rows.
 
     Examples
     --------
@@ -150,8 +158,8 @@ def check_cell_kernel(name: str) -> str:
     name = check_kernel_name(name)
     if name in BANDWIDTH_FREE:
         raise ValueError(
-            f"kernel must decay with distance for cells; got {name!r}, which has no bandwidth, so that scales of "
-            "features do not make it local. Use 'laplacian' or 'matern32'."
+            f"kernel must decay with distance for cells; got {name!r}, which has no bandwidth, so "
+            "that scales of features do not make it local. Use 'laplacian' or 'matern32'."
         )
     return name
 
@@ -210,10 +218,15 @@ def _not_fitted(rows: CellRows, cells: IntArray) -> IntArray:
     return np.flatnonzero(~inside)
 
 
-def _check_rows(Z: FloatArray, Y: FloatArray, frequencies: FloatArray, q: FloatArray | None) -> None:
+def _check_rows(
+    Z: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    q: FloatArray | None,
+) -> None:
     n = len(Z)
     if n < 2:
-        raise ValueError(f"Cells need at least 2 distinct rows, since every row is left out once; got {n}.")
+        raise ValueError(f"Cells need at least 2 distinct rows to leave one out; got {n}.")
     shapes = {
         "Y": Y.shape[:1],
         "frequencies": frequencies.shape,
@@ -221,4 +234,5 @@ def _check_rows(Z: FloatArray, Y: FloatArray, frequencies: FloatArray, q: FloatA
     }
     wrong = {name: shape for name, shape in shapes.items() if shape != (n,)}
     if wrong or Y.ndim != 2:
-        raise ValueError(f"Y (n, p), frequencies (n,) and q (n,) must have the {n} rows of Z; got {wrong or Y.shape}.")
+        got = wrong or Y.shape
+        raise ValueError(f"Y (n, p), frequencies (n,) and q (n,) must have the {n} rows; got {got}.")

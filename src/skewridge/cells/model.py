@@ -19,9 +19,10 @@ _REALS = ("cut", "points", "coef", "means", "slopes")
 
 @dataclass(frozen=True)
 class Cells:
-    """f(x) = mean over partitions of [mean_c + slope_c q(x) + sum over rows i of cell c of coef_i k(x, z_i)].
+    """f(x) = mean over partitions of [mean_c + slope_c q(x) + sum_i coef_i k(x, z_i)].
 
-    c is the cell of x in a partition. Features come scaled, so the kernel's bandwidth is 1.
+    c is the cell of x in a partition, and i runs over its rows. Features come scaled, so the
+    kernel's bandwidth is 1.
 
     Attributes
     ----------
@@ -48,7 +49,10 @@ class Cells:
         return len(self.slopes) > 0
 
     def predict(self, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
-        """Predict one block of scaled rows Z, (n, D), with their q, (n,), if there is a trend; returns (n, p)."""
+        """Predict one block of scaled rows Z, (n, D); q, (n,), is needed if there is a trend.
+
+        Returns (n, p).
+        """
         check_widths(Z.shape[1], self.points.shape[1])
         self._check_trend(Z, q)
         cells = self.partitions.cells_of(Z)
@@ -93,19 +97,28 @@ class Cells:
         roots, feature, child, order, starts = (_as(np.int64, arrays[name]) for name in _INTEGERS)
         cut, points, coef, means, slopes = (_as(np.float64, arrays[name]) for name in _REALS)
         tree, rows = Partitions(roots, feature, cut, child), CellRows(order, starts)
-        model = cls(Kernel(str(arrays["kernel"]), bandwidth=1.0), tree, points, rows, coef, means, slopes)
+        kernel = Kernel(str(arrays["kernel"]), bandwidth=1.0)
+        model = cls(kernel, tree, points, rows, coef=coef, means=means, slopes=slopes)
         _check_tree(tree, points.shape[1] if points.ndim == 2 else 0)
         _check_cells(model)
         return model
 
     def _check_trend(self, Z: FloatArray, q: FloatArray | None) -> None:
         if self.has_trend != (q is not None) or (q is not None and q.shape != (len(Z),)):
-            wanted = f"q of shape ({len(Z)},)" if self.has_trend else "no q: these cells have no trend"
-            raise ValueError(f"predict needs {wanted}; got {'None' if q is None else f'shape {q.shape}'}.")
+            shape = f"q of shape ({len(Z)},)"
+            wanted = shape if self.has_trend else "no q: these cells have no trend"
+            got = "None" if q is None else f"shape {q.shape}"
+            raise ValueError(f"predict needs {wanted}; got {got}.")
 
 
-def saved_bytes_per_row(n_features: int, n_outputs: int = 1, n_partitions: int = N_PARTITIONS) -> float:
-    """Bytes that a saved model has for every distinct row: its features, and an index and coefficients a partition.
+def saved_bytes_per_row(
+    n_features: int,
+    n_outputs: int = 1,
+    n_partitions: int = N_PARTITIONS,
+) -> float:
+    """Bytes that a saved model has for every distinct row.
+
+    These are its features and, for every partition, an index and the coefficients.
 
     Examples
     --------
@@ -143,7 +156,8 @@ def _check_tree(tree: Partitions, n_features: int) -> None:
 def _check_cells(model: Cells) -> None:
     """Every cell has rows, a mean and, if any has, a slope; every row has coefficients."""
     order, starts, n_cells = model.rows.order, model.rows.starts, model.partitions.n_cells
-    if starts.shape != (n_cells + 1,) or starts[0] != 0 or starts[-1] != len(order) or (np.diff(starts) < 1).any():
+    ends = starts.shape == (n_cells + 1,) and starts[0] == 0 and starts[-1] == len(order)
+    if not ends or (np.diff(starts) < 1).any():
         _refuse(f"{len(order)} rows are not shared out to {n_cells} cells")
     if order.min() < 0 or order.max() >= len(model.points):
         _refuse(f"a cell has a row that is none of {len(model.points)}")
@@ -151,4 +165,5 @@ def _check_cells(model: Cells) -> None:
         _refuse(f"{len(order)} rows have coefficients of shape {model.coef.shape}")
     p = len(model.coef)
     if model.means.shape != (n_cells, p) or model.slopes.shape not in ((0, p), (n_cells, p)):
-        _refuse(f"{n_cells} cells have means of shape {model.means.shape}, slopes of shape {model.slopes.shape}")
+        shapes = f"means of shape {model.means.shape}, slopes of shape {model.slopes.shape}"
+        _refuse(f"{n_cells} cells have {shapes}")

@@ -1,7 +1,8 @@
 """Random partitions of x into cells: trees that are grown once and replayed on new rows.
 
-A node is split at a random 40 to 60% quantile of a feature drawn in proportion to its standard deviation in the node,
-down to ``cell_size`` rows. Draws are keyed by (seed, partition, node), so the same rows give the same cells anywhere.
+A node is split at a random 40 to 60% quantile of a feature drawn in proportion to its standard
+deviation in the node, down to ``cell_size`` rows. Draws are keyed by (seed, partition, node): the
+same rows give the same cells anywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Partitions:
     roots : (T,) array, the first node of every tree
     feature : (n_nodes,) array, the feature that a node splits; -1 in a leaf
     cut : (n_nodes,) array; rows with z[feature] <= cut go to the left
-    child : (n_nodes,) array, the left child (the right one follows it); in a leaf, the number of its cell
+    child : (n_nodes,) array, the left child (the right one follows it); in a leaf, its cell
     """
 
     roots: IntArray
@@ -80,10 +81,11 @@ class CellRows:
 def random_partitions(
     Z: FloatArray, *, seed: int, n_partitions: int = N_PARTITIONS, cell_size: int = CELL_SIZE
 ) -> Partitions:
-    """Grow random partitions of scaled rows Z, (N, D); up to ``cell_size`` rows are one cell of one partition.
+    """Grow random partitions of scaled rows Z, (N, D), into cells of at most ``cell_size`` rows.
 
-    Every split leaves at least cell_size / 24 rows on either side. Rows that no such split divides stay together even
-    if they are more than ``cell_size``; :func:`rows_of_cells` then draws the ones that the cell is fitted to.
+    Up to ``cell_size`` rows are one cell of one partition. Every split leaves at least
+    cell_size / 24 rows on either side; rows that no such split divides stay together even if they
+    are more than ``cell_size``, and :func:`rows_of_cells` draws those that the cell is fitted to.
 
     Examples
     --------
@@ -102,13 +104,21 @@ def random_partitions(
         roots.append(len(nodes))
         n_cells = _grow(Z, nodes, n_cells, (seed, partition), cell_size)
     feature, cut, child = zip(*nodes, strict=True)
-    return Partitions(np.array(roots), np.array(feature), np.array(cut, dtype=np.float64), np.array(child))
+    cuts = np.array(cut, dtype=np.float64)
+    return Partitions(np.array(roots), np.array(feature), cuts, np.array(child))
 
 
-def rows_of_cells(cells: IntArray, n_cells: int, *, seed: int, cell_size: int = CELL_SIZE) -> CellRows:
+def rows_of_cells(
+    cells: IntArray,
+    n_cells: int,
+    *,
+    seed: int,
+    cell_size: int = CELL_SIZE,
+) -> CellRows:
     """List the rows of every cell from the cells of every row, (N, T), ascending within a cell.
 
-    A cell with more than ``cell_size`` rows, which no split divides, is given ``cell_size`` of them, drawn by key.
+    A cell of more than ``cell_size`` rows, which no split divides, is given ``cell_size`` of them,
+    drawn by a permutation keyed by (seed, cell).
     """
     T = cells.shape[1]
     by_cell = np.argsort(cells.ravel(), kind="stable") // T
@@ -149,8 +159,12 @@ def _grow(
     return n_cells
 
 
-def _draw_split(Z: FloatArray, rng: np.random.Generator, cell_size: int) -> tuple[int, float] | None:
-    """Draw a feature and a cut that divides the rows evenly; None where the rows cannot be divided."""
+def _draw_split(
+    Z: FloatArray,
+    rng: np.random.Generator,
+    cell_size: int,
+) -> tuple[int, float] | None:
+    """Draw a feature and a cut that divides the rows evenly; None if nothing divides them."""
     spread = Z.std(axis=0)
     total = spread.sum()
     if not total > 0:
@@ -165,7 +179,7 @@ def _draw_split(Z: FloatArray, rng: np.random.Generator, cell_size: int) -> tupl
 
 
 def _most_even_split(Z: FloatArray, least: int) -> tuple[int, float] | None:
-    """The feature and the cut whose smaller side is largest; None if it holds fewer than ``least`` rows."""
+    """The feature and the cut whose smaller side is largest; None if that is below ``least``."""
     best, found = least - 1, None
     for feature, column in enumerate(Z.T):
         values, counts = np.unique(column, return_counts=True)

@@ -31,7 +31,8 @@ class CellSolution:
     coef : (n, p) array
     mean, slope : (p,) arrays
     left_out : (n, p) array, the estimate at every row without that row
-    ridge : float, the ridge it was solved with; larger than the one asked for where that left the cell singular
+    ridge : float, the ridge it was solved with; above the one asked for where that left the cell
+        singular
     """
 
     coef: FloatArray
@@ -54,9 +55,10 @@ def solve_cell(
 ) -> CellSolution:
     """Solve a cell and leave every row out once.
 
-    With G = k(Z, Z) + trend q q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1), coef = P Y,
-    mean = 1' G^-1 Y / (1' G^-1 1), and the estimate without row i is y_i - (P Y)_i / P_ii. A row of frequency f is left
-    out with all its copies. The trend is taken around the cell's mean of q, which changes nothing but rounding.
+    With G = k(Z, Z) + trend q q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1):
+    coef = P Y, mean = 1' G^-1 Y / (1' G^-1 1), and the estimate without row i is
+    y_i - (P Y)_i / P_ii. A row of frequency f is left out with all its copies. The trend is taken
+    around the cell's mean of q, which changes nothing but rounding.
 
     Parameters
     ----------
@@ -68,14 +70,16 @@ def solve_cell(
     Examples
     --------
     >>> import numpy as np
-    >>> Z, Y = np.array([[0.0], [50.0]]), np.array([[1.0], [3.0]])  # too far apart to share more than the mean
+    >>> Z = np.array([[0.0], [50.0]])  # too far apart to share more than the mean
+    >>> Y = np.array([[1.0], [3.0]])
     >>> cell = solve_cell(Kernel("laplacian", bandwidth=1.0), Z, Y, np.ones(2), ridge=1.0)
     >>> cell.mean, cell.coef.ravel(), cell.left_out.ravel()
     (array([2.]), array([-0.5,  0.5]), array([3., 1.]))
     """
     middle = 0.0 if q is None else float(np.average(q, weights=frequencies))
     centred = None if q is None else np.ascontiguousarray(q - middle)
-    factor, used = _factorise(kernel, Z, centred, trend, ridge / frequencies, workspace or Workspace())
+    workspace = workspace or Workspace()
+    factor, raised = _factorise(kernel, Z, centred, trend, ridge / frequencies, workspace)
     offset = np.average(Y, axis=0, weights=frequencies)
     right = np.ones((Y.shape[1] + 1, len(Z)))
     right[:-1] = (Y - offset).T
@@ -87,7 +91,7 @@ def solve_cell(
     precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
     slope = np.zeros(Y.shape[1]) if centred is None else trend * (centred @ coef)
     left_out = Y - coef / precision[:, None]
-    return CellSolution(coef, mean + offset - middle * slope, slope, left_out, ridge * used)
+    return CellSolution(coef, mean + offset - middle * slope, slope, left_out, ridge * raised)
 
 
 def _factorise(
@@ -112,13 +116,13 @@ def _factorise(
         raised *= RAISE
         if not raised * ridge.max() <= MOST_RIDGE * max(largest, 1.0):
             raise np.linalg.LinAlgError(
-                f"A cell of {len(Z):,} rows cannot be solved with any ridge: its kernel values are not finite. "
-                "Look for nan, inf or huge numbers among the scaled features."
+                f"A cell of {len(Z):,} rows cannot be solved with any ridge: its kernel values are "
+                "not finite. Look for nan, inf or huge numbers among the scaled features."
             )
 
 
 def _factors(matrix: FloatArray, largest: float) -> bool:
-    """Overwrite the matrix with its Cholesky factor; False if it is singular to working precision."""
+    """Overwrite the matrix with its Cholesky factor; False if it is singular to rounding."""
     try:
         pivots = cholesky(matrix).diagonal()
     except NotPositiveDefinite:

@@ -426,9 +426,10 @@ def _gather(points, rows, right):
 
 @njit(nogil=True, cache=True)
 def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
-    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by their cells.
+    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
 
-    Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are those columns of coef, (p, M).
+    Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are the same columns
+    of coef, (p, M).
     """
     right = np.empty((points.shape[1], np.diff(starts).max()), dtype=points.dtype)
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)

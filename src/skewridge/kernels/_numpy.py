@@ -177,10 +177,11 @@ def matvec_cells(
     coef: FloatArray,
     out: FloatArray,
 ) -> None:
-    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by their cells."""
+    """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell."""
     for cell in np.unique(cells):
         rows, part = cells == cell, slice(starts[cell], starts[cell + 1])
-        out[rows] = _profile(code, degree, _similarity(code, left[rows], points[order[part]].T)) @ coef[:, part].T
+        right = points[order[part]].T
+        out[rows] = _profile(code, degree, _similarity(code, left[rows], right)) @ coef[:, part].T
 
 
 def matvec_blas(

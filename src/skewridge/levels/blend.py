@@ -1,0 +1,254 @@
+"""Blend the predictions of a few members, and state the risk of the blend.
+
+Weights are fitted to *honest* predictions: of every row by fits without it (left out, or
+cross-fitted). The blend's own errors at the training rows then estimate its risk, up to the few
+weights that were fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.metrics import rare_region
+
+MOST_MEMBERS = 6  # all 2^7 - 1 faces of the weights' simplex are tried
+FEASIBLE = 1e-12  # how far rounding may take weights beyond their bounds
+CONSTANT = 1e-13  # a member that varies by less than this share of its size is constant
+INDEPENDENT = 1e-10  # of the largest singular value: smaller ones are collinear members
+TIE = 1e-9  # residuals that differ by less, relatively, are equally good
+ROUNDING = 1e-14  # of the response: residuals smaller than this are 0
+DOMINANT_SHARE = 0.5  # of the squared error, in one row
+
+
+@dataclass(frozen=True)
+class Blend:
+    """f(x) = intercept + sum over members m of weights_m f_m(x).
+
+    Attributes
+    ----------
+    weights : (M, p) array, nonnegative, with sum at most 1 for every output
+    intercept : (p,) array
+    """
+
+    weights: FloatArray
+    intercept: FloatArray
+
+    def predict(self, members: Sequence[FloatArray]) -> FloatArray:
+        """Blend the members' predictions, each (n, p); those of weight 0 are not looked at."""
+        if len(members) != len(self.weights):
+            raise ValueError(f"A blend of {len(self.weights)} members is given {len(members)}.")
+        total = np.zeros(members[0].shape) + self.intercept
+        for weights, member in zip(self.weights, members, strict=True):
+            used = weights > 0
+            total[:, used] += weights[used] * member[:, used]
+        return total
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Return what is saved."""
+        return {"weights": self.weights, "intercept": self.intercept}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Blend:
+        """Rebuild a blend; raises ValueError where lengths do not fit together."""
+        names = ("weights", "intercept")
+        weights, intercept = (np.asarray(arrays[name], np.float64) for name in names)
+        if weights.ndim != 2 or intercept.shape != weights.shape[1:]:
+            raise ValueError(
+                f"These arrays are no blend: weights {weights.shape}, intercept {intercept.shape}. "
+                "The model is damaged; fit it again."
+            )
+        return cls(weights, intercept)
+
+
+@dataclass(frozen=True)
+class StatedRisk:
+    """The mean squared honest error, overall and in the rare region of the training response.
+
+    Attributes
+    ----------
+    mse, mse_error : float, and its standard error, rows taken as independent
+    rare_mse, rare_error : float, the same in the rare region; nan where it has no row, and the
+        standard error nan where it has one
+    dominant_row : int or None, the row that holds over half of the squared error
+    dominant_share : float, the largest share of the squared error in one row
+    """
+
+    mse: float
+    mse_error: float
+    rare_mse: float
+    rare_error: float
+    dominant_row: int | None
+    dominant_share: float
+
+
+def fit_blend(
+    members: Sequence[FloatArray], Y: FloatArray, row_weights: FloatArray | None = None
+) -> tuple[Blend, FloatArray]:
+    """Fit the weights of up to six members by least squares; returns the blend and its predictions.
+
+    Minimises sum_i r_i (y_i - ybar - sum_m w_m (f_mi - fbar_m))^2 over w >= 0, sum w <= 1, with r
+    the row weights and means weighted by them. A sum below 1 shrinks the blend to the mean of y.
+    The minimum is exact, since every face of the weights' simplex is tried. A constant member has
+    weight 0; of equally good blends the one with the fewest members is taken, then the earliest.
+
+    Parameters
+    ----------
+    members : sequence of (n, p) arrays of honest predictions
+    Y : (n, p) array
+    row_weights : (n,) array, frequency times score of every row; None is 1
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> flat, noisy = y * 0.0 + 5.0, y + np.array([[1.0], [-1.0], [-1.0], [1.0]])
+    >>> blend, predictions = fit_blend([flat, noisy], y)
+    >>> blend.weights.ravel().round(3), predictions.ravel().round(3)
+    (array([0.   , 0.556]), array([1.222, 0.667, 1.222, 2.889]))
+    """
+    _check_members(members, Y)
+    row_weights = np.ones(len(Y)) if row_weights is None else row_weights
+    _check_row_weights(row_weights, len(Y))
+    pairs = [
+        _fit_output(np.column_stack([member[:, j] for member in members]), Y[:, j], row_weights)
+        for j in range(Y.shape[1])
+    ]
+    weights, intercepts = zip(*pairs, strict=True)
+    blend = Blend(np.column_stack(weights), np.array(intercepts))
+    return blend, blend.predict(members)
+
+
+def stated_risk(
+    y: FloatArray,
+    predictions: FloatArray,
+    frequencies: FloatArray | None = None,
+    *,
+    y_ref: FloatArray | None = None,
+) -> StatedRisk:
+    """State the risk of honest predictions of one output.
+
+    Parameters
+    ----------
+    y, predictions : (n,) arrays
+    frequencies : (n,) array, how often each row occurs; None is 1
+    y_ref : (N,) array, the training response that decides what is rare; None is y
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.append(np.linspace(0.0, 1.0, 99), 9.0)
+    >>> risk = stated_risk(y, np.append(y[:-1] + 0.1, 6.0))
+    >>> round(risk.mse, 4), risk.rare_mse, risk.dominant_row, round(risk.dominant_share, 2)
+    (0.0999, 9.0, 99, 0.9)
+    """
+    f = np.ones(len(y)) if frequencies is None else frequencies
+    squares = (y - predictions) ** 2
+    rare = rare_region(y, y if y_ref is None else y_ref)
+    mse, mse_error = _mean_and_error(squares, f)
+    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare])
+    row = int(np.argmax(f * squares))
+    share = float(f[row] * squares[row] / (f @ squares)) if squares.any() else 0.0
+    return StatedRisk(
+        mse=mse,
+        mse_error=mse_error,
+        rare_mse=rare_mse,
+        rare_error=rare_error,
+        dominant_row=row if share > DOMINANT_SHARE else None,
+        dominant_share=share,
+    )
+
+
+def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
+    """The weights of one output, (M,), and its intercept; F, (n, M), holds the predictions."""
+    used = row_weights > 0
+    F, y, r = F[used], y[used], row_weights[used] / row_weights.max()
+    unit = max(float(np.abs(F).max()), float(np.abs(y).max())) or 1.0  # squares must not overflow
+    F, y = F / unit, y / unit
+    means, mean = np.average(F, axis=0, weights=r), float(np.average(y, weights=r))
+    columns = np.column_stack([F - means, y - mean])
+    largest = np.append(np.abs(F).max(axis=0), np.abs(y).max())
+    columns[:, np.abs(columns).max(axis=0) <= CONSTANT * largest] = 0.0
+    triangle: FloatArray = np.asarray(np.linalg.qr(columns * np.sqrt(r)[:, None], mode="r"))
+    weights = _least_squares(triangle[:, :-1], triangle[:, -1])
+    return weights, (mean - float(means @ weights)) * unit
+
+
+def _least_squares(A: FloatArray, b: FloatArray) -> FloatArray:
+    """Minimise ||b - A w|| over w >= 0, sum w <= 1: the first of the best points, (M,)."""
+    points = np.array(list(_face_minima(A, b)))
+    residuals = np.linalg.norm(b - points @ A.T, axis=1)
+    good = residuals <= residuals.min() * (1.0 + TIE) + ROUNDING * np.linalg.norm(b)
+    return points[int(np.argmax(good))]
+
+
+def _face_minima(A: FloatArray, b: FloatArray) -> Iterator[FloatArray]:
+    """Yield the feasible minima on the faces of {w >= 0, sum w <= 1}: few and early members first.
+
+    A minimum over the whole set is among them: one of the best points has independent members.
+    """
+    M = A.shape[1]
+    usable = [m for m in range(M) if A[:, m].any()]
+    yield np.zeros(M)
+    for size in range(1, len(usable) + 1):
+        for members in map(list, combinations(usable, size)):
+            for minimum in (_free_minimum, _minimum_of_sum_one):
+                found = minimum(A[:, members], b)
+                if found is not None and found.min() >= -FEASIBLE and found.sum() <= 1.0 + FEASIBLE:
+                    weights = np.zeros(M)
+                    weights[members] = np.maximum(found, 0.0)
+                    yield weights / max(1.0, weights.sum())
+
+
+def _free_minimum(A: FloatArray, b: FloatArray) -> FloatArray | None:
+    """The least squares solution; None where columns are collinear."""
+    found, _, rank, _ = np.linalg.lstsq(A, b, rcond=INDEPENDENT)
+    return found.astype(np.float64) if rank == A.shape[1] else None
+
+
+def _minimum_of_sum_one(A: FloatArray, b: FloatArray) -> FloatArray | None:
+    """The least squares solution with weights that sum to 1: the last one is 1 minus the others."""
+    if A.shape[1] == 1:
+        return np.ones(1)
+    others = _free_minimum(A[:, :-1] - A[:, -1:], b - A[:, -1])
+    return None if others is None else np.append(others, 1.0 - others.sum())
+
+
+def _mean_and_error(squares: FloatArray, f: FloatArray) -> tuple[float, float]:
+    """The mean of squared errors of rows that occur f times, and its standard error.
+
+    Copies of a row are one draw of the noise: they count in the mean and do not narrow the error.
+    """
+    n = len(squares)
+    if n == 0:
+        return float("nan"), float("nan")
+    mean = float(f @ squares / f.sum())
+    if n == 1:
+        return mean, float("nan")
+    spread = np.linalg.norm(f * (squares - mean)) / f.sum()
+    return mean, float(spread * np.sqrt(n / (n - 1)))
+
+
+def _check_members(members: Sequence[FloatArray], Y: FloatArray) -> None:
+    if not 1 <= len(members) <= MOST_MEMBERS:
+        raise ValueError(f"A blend takes 1 to {MOST_MEMBERS} members; got {len(members)}.")
+    shapes = [member.shape for member in members]
+    if Y.ndim != 2 or any(shape != Y.shape for shape in shapes):
+        raise ValueError(f"Members and Y must have one shape, (n, p); got {shapes} and {Y.shape}.")
+    bad = [m for m, member in enumerate(members) if not np.isfinite(member).all()]
+    if bad:
+        raise ValueError(f"Predictions must be finite; members {bad} are not: leave them out.")
+
+
+def _check_row_weights(row_weights: FloatArray, n: int) -> None:
+    usable = bool((row_weights >= 0).all()) and 0 < row_weights.sum() < np.inf
+    if row_weights.shape != (n,) or not usable:
+        low, high = row_weights.min(initial=np.inf), row_weights.max(initial=-np.inf)
+        raise ValueError(
+            f"row_weights must be {n} finite, nonnegative numbers, not all 0; "
+            f"got shape {row_weights.shape}, values from {low:g} to {high:g}."
+        )

@@ -1,0 +1,189 @@
+"""Ridge regression on standardised columns, with its penalty chosen by exact leave-one-out.
+
+With S the standardised columns, F = diag(f) and n = sum f, the coefficients minimise
+sum_i f_i (y_i - b - s_i' beta)^2 + n penalty ||beta||^2. One decomposition
+F^1/2 S = U diag(s)^1/2 V' serves every penalty; the intercept b is refitted whenever a row is left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.features.scaling import Scaling, standard_scaling, unit_responses
+
+PENALTIES = np.logspace(3, -9, 37)  # the largest first, which is taken where several are as good
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """f(x) = intercept + standardised x @ coef.
+
+    Attributes
+    ----------
+    scaling : Scaling, which standardises the columns and ignores constant ones
+    coef : (d, p) array
+    intercept : (p,) array
+    """
+
+    scaling: Scaling
+    coef: FloatArray
+    intercept: FloatArray
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Predict one block of rows; returns (n, p)."""
+        values: FloatArray = self.scaling(X) @ self.coef + self.intercept
+        return values
+
+    def to_arrays(self) -> dict[str, FloatArray]:
+        """Return what is saved."""
+        scaling = self.scaling
+        return {
+            "shift": scaling.shift,
+            "scale": scaling.scale,
+            "coef": self.coef,
+            "intercept": self.intercept,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> LinearModel:
+        """Rebuild a model; raises ValueError where lengths do not fit together."""
+        names = ("shift", "scale", "coef", "intercept")
+        shift, scale, coef, intercept = (np.asarray(arrays[name], np.float64) for name in names)
+        fits = shift.shape == scale.shape and (*scale.shape, *intercept.shape) == coef.shape
+        if coef.ndim != 2 or not fits:
+            raise ValueError(
+                f"These arrays are no linear model: shift {shift.shape}, scale {scale.shape}, "
+                f"coef {coef.shape}, intercept {intercept.shape}. It is damaged; fit it again."
+            )
+        return cls(Scaling(shift, scale), coef, intercept)
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """A fitted model and what is known about it.
+
+    Attributes
+    ----------
+    model : LinearModel
+    left_out : (n, p) array, the prediction at every row of the fit without that row; the columns'
+        scales and the penalty are given
+    penalties : (p,) array, the one chosen for every output
+    """
+
+    model: LinearModel
+    left_out: FloatArray
+    penalties: FloatArray
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """F^1/2 S = U diag(values)^1/2 V' without directions whose value is 0 to rounding.
+
+    Attributes
+    ----------
+    values : (r,) array
+    left, right : (n, r) array U and (d, r) array V
+    beyond : (n,) array, 1 - h_i without a penalty: 1 - f_i / sum f - sum_m U_im^2
+    """
+
+    values: FloatArray
+    left: FloatArray
+    right: FloatArray
+    beyond: FloatArray
+
+
+def fit_linear(
+    X: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    *,
+    scores: FloatArray | None = None,
+    penalties: FloatArray = PENALTIES,
+) -> LinearFit:
+    """Fit ridge regression, each output with the penalty of least leave-one-out error.
+
+    The row left out goes with all its copies: e_i = r_i / (1 - f_i h_i), with
+    h_i = 1 / sum f + s_i' (S'FS + n penalty I)^-1 s_i.
+
+    Parameters
+    ----------
+    X : (n, d) array of distinct rows, at least two; d may exceed n, and columns may be constant or
+        collinear
+    Y : (n, p) array
+    frequencies : (n,) array, how often each row occurs
+    scores : (n,) array, how much each row's squared error counts; None is 1
+    penalties : (P,) array, candidates; the first of equally good ones is taken
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
+    >>> fit = fit_linear(X, 3 * X[:, :1] + 1, np.ones(4))
+    >>> fit.model.predict(np.array([[3.0, 7.0]])).round(6), fit.left_out.round(6).ravel()
+    (array([[10.]]), array([ 1.,  4.,  7., 13.]))
+    """
+    if len(X) < 2:
+        raise ValueError(f"Leave-one-out needs at least 2 distinct rows; got {len(X)}.")
+    centred, means, units = unit_responses(Y, frequencies, centre=True)
+    scaling = standard_scaling(X, frequencies)
+    columns = scaling(X)
+    shift = np.average(columns, axis=0, weights=frequencies)  # what rounding has left of the mean
+    roots = np.sqrt(frequencies)[:, None]
+    spectrum = _decompose((columns - shift) * roots, frequencies)
+    counts = frequencies if scores is None else frequencies * scores
+    errors, chosen = _best_errors(spectrum, centred * roots, roots, counts, penalties)
+    coef = _coefficients(spectrum, centred * roots, penalties[chosen] * frequencies.sum()) * units
+    model = LinearModel(scaling, coef, means - shift @ coef)
+    return LinearFit(model, Y - errors * units, penalties[chosen])
+
+
+def _decompose(rows: FloatArray, frequencies: FloatArray) -> _Spectrum:
+    """Decompose weighted and centred rows by the smaller of rows' rows and rows rows'."""
+    n, d = rows.shape
+    wide = 2 * d > n  # rows rows' is also the more exact one where the fit may interpolate
+    values, vectors = np.linalg.eigh(rows @ rows.T if wide else rows.T @ rows)
+    large = values > EPS * max(n, d) * values.max(initial=0.0)
+    values, vectors = values[large], vectors[:, large]
+    other = (rows.T if wide else rows) @ vectors / np.sqrt(values)
+    left, right = (vectors, other) if wide else (other, vectors)
+    beyond = np.maximum(1.0 - frequencies / frequencies.sum() - np.sum(left**2, axis=1), 0.0)
+    interpolates = len(values) >= n - 1  # all directions but the constant one
+    return _Spectrum(values, left, right, np.zeros(n) if interpolates else beyond)
+
+
+def _best_errors(
+    spectrum: _Spectrum,
+    targets: FloatArray,
+    roots: FloatArray,
+    counts: FloatArray,
+    penalties: FloatArray,
+) -> tuple[FloatArray, IntArray]:
+    """Leave-one-out errors at the best penalty of every output, (n, p), and its number, (p,)."""
+    total = float(np.sum(roots**2))
+    moments, squares = spectrum.left.T @ targets, spectrum.left**2
+    beyond = targets - spectrum.left @ moments if spectrum.beyond.any() else np.zeros_like(targets)
+    best = np.full(targets.shape[1], np.inf)
+    errors, chosen = np.zeros_like(targets), np.zeros(targets.shape[1], dtype=np.int64)
+    for number, penalty in enumerate(penalties):
+        shrunk = penalty * total / (spectrum.values + penalty * total)
+        unexplained = np.maximum(spectrum.beyond + squares @ shrunk, EPS)
+        residual = beyond + spectrum.left @ (shrunk[:, None] * moments)
+        found = residual / (roots * unexplained[:, None])
+        loss = counts @ found**2
+        better = loss < best
+        best[better], chosen[better] = loss[better], number
+        errors[:, better] = found[:, better]
+    return errors, chosen
+
+
+def _coefficients(spectrum: _Spectrum, targets: FloatArray, ridges: FloatArray) -> FloatArray:
+    """V [s^1/2 / (s + c)] U'y of every output with its own ridge c, (d, p)."""
+    s = spectrum.values[:, None]
+    coef: FloatArray = spectrum.right @ (np.sqrt(s) / (s + ridges) * (spectrum.left.T @ targets))
+    return coef
