@@ -1,0 +1,161 @@
+"""The shell of the two levels: parameters in, fitted attributes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from skewridge._typing import Bytes, FloatArray, KernelName, RandomState, Scoring
+from skewridge._validation import check_weights, warn_user
+from skewridge.cells.fit import check_cell_kernel
+from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.passes import predict_rows
+from skewridge.estimators.bounds import Bounds, check_bounds, clip_columns, ends_of
+from skewridge.estimators.local import check_local_kernels, check_scoring, scores_of
+from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.notebook import levels_summary
+from skewridge.levels.fit import BlendedModel, fit_blended
+from skewridge.levels.members import LevelSettings
+from skewridge.levels.planning import require_memory
+from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
+from skewridge.model_selection import draw_seed
+
+
+class SkewRidge(KernelEstimator):
+    """Kernel ridge regression on two levels, everything learned by leave-one-out: the recommended estimator.
+
+    Level 1 sees the whole table through a few hundred centres, many of them where the response is
+    rare (:class:`AdaptiveKernelRidge`). Level 2 is exact in small cells of x
+    (:class:`LocalKernelRidge`), and sees level 1 as a coordinate and as a trend. Ridge regression
+    is a member beside them, and nonnegative weights blend all, fitted to predictions of rows that
+    the fits have not seen. Scales of features, ridges and trends are learned by the exact gradient
+    of the leave-one-out error.
+
+    Parameters
+    ----------
+    kernel : str or sequence of str, default=("matern32", "laplacian")
+        Kernels of the local fits, each a member of the blend.
+    scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
+        What is learned by and blended for; a callable takes y and returns how much every row's squared error counts.
+    bounds : "auto", None or (low, high), default="auto"
+        What predictions stay between. "auto": the training range of y plus a tenth at either end; None: anything; an
+        end may be None, as in ``(0, None)``.
+    memory_limit : int or str, optional
+        In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the machine's
+        memory.
+    n_jobs : int, optional
+        Threads. The result is the same to the last bit for any number.
+    random_state : int, RandomState instance or None, default=None
+        Decides batches, centres and cells.
+    verbose : int, default=0
+        Whether to report progress on stderr.
+
+    Attributes
+    ----------
+    weights_ : (M,) array, or (M, p) for several outputs
+        Of the blend: level 1, the local kernels, ridge regression; nonnegative, with sum at most 1.
+    risk_ : StatedRisk, or a tuple of them
+        The stated error: ``mse`` and ``rare_mse`` with standard errors ``mse_error`` and ``rare_error``, from
+        ``loo_prediction_``.
+    loo_prediction_ : (N,) or (N, p) array
+        Predictions of the training rows by fits without them: leave-one-out given scales, cells and level 1; of five
+        outer folds around the whole fit below 3,000 rows or 50 rows a column.
+    global_ : GlobalFit, or a tuple of them; None where there are too few rows
+        Level 1.
+    locals_ : tuple of LocalModel, or a tuple of such tuples
+        Level 2, one for every kernel.
+    feature_scale_ : (d,) or (d, p) array
+        The learned scale of every column in level 1, with respect to its standardised and ranked forms.
+    dropped_features_ : list
+        Columns (names where there are any) that are constant or whose learned scale is negligible in every fit.
+    tuning_ : LevelTuning, or a tuple of them
+        What was learned, level 1's ladder, the weights.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+
+    Notes
+    -----
+    Several outputs are fitted one by one. A fitted model, and its file, hold every distinct training row.
+
+    Examples
+    --------
+    >>> from skewridge import SkewRidge
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y, X_test, truth = make_peaks(1000, 2, random_state=0, return_test=True)
+    >>> model = SkewRidge(random_state=0).fit(X, y)
+    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.05 * truth.var())
+    True
+    >>> bool(model.risk_.mse < 0.2 * y.var())
+    True
+    """
+
+    _summary = levels_summary
+
+    def __init__(
+        self,
+        kernel: KernelName | Sequence[KernelName] = ("matern32", "laplacian"),
+        scoring: Scoring = "mse",
+        bounds: Bounds = "auto",
+        memory_limit: Bytes | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.scoring = scoring
+        self.bounds = bounds
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit level 1, the local fits that see it, ridge regression, and the weights that blend them.
+
+        Parameters
+        ----------
+        X : (N, d) array or data frame
+        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        sample_weight : (N,) array, optional
+            Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        job = self._job
+        checked, X, y = self._check_data(X, y, job, multi_output=True)
+        weights, kept = check_weights(sample_weight, len(X))
+        require_memory(len(kept), X.shape[1], len(self._kernels), self._budget, job)
+        seed = draw_seed(self.random_state)
+        rows, Y = X[kept], y[kept].reshape(len(kept), -1)
+        fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
+        self._take_over(checked)
+        self._single, self._seed = y.ndim == 1, seed
+        self._models = tuple(fit.model for fit in fits)
+        self._ends = ends_of(self.bounds, Y)
+        self._remember(X, y, kept, fits)
+        self._honest = (np.column_stack([fit.left_out for fit in fits]), Y, weights)
+        self._remember_response(Y, weights)
+        for fit in fits:
+            for concern in concerns(fit):
+                warn_user(concern)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict rows; values stay within ``bounds``.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+
+        Returns
+        -------
+        prediction : (n,) or (n, p) array
+        """
+        X = self._check_new(X).astype(np.float64)
+        with one_blas_thread():
+            found = [predict_rows(model.predict, X, self._job.here) for model in self._models]
+        return self._shaped(clip_columns(np.hstack(found), self._ends))

@@ -1,0 +1,123 @@
+"""Fit two levels and blend them, with an honest statement of the blend's error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.job import Job, run
+from skewridge.engine.memory import MACHINE, Budget
+from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
+from skewridge.levels.members import LevelSettings, Members, MembersFit, Rows, fit_members
+from skewridge.ridge.distinct import collapse_rows
+
+N_OUTER_FOLDS = 5
+SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
+
+
+@dataclass(frozen=True)
+class BlendedModel:
+    """Members and their weights: what predicts, what is saved, and nothing else."""
+
+    members: Members
+    blend: Blend
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Predict one block of rows, (n, 1)."""
+        return self.blend.predict(self.members.predict(X))
+
+
+@dataclass(frozen=True)
+class BlendedFit:
+    """A fitted blend of one response and what is known about it.
+
+    Attributes
+    ----------
+    model : BlendedModel
+    left_out : (N,) array, honest predictions of the rows: by fits without the row, or without its outer fold
+    risk : StatedRisk, from them
+    outer : bool, True if weights and left-out predictions come from outer folds around the whole fit
+    fit : MembersFit
+    """
+
+    model: BlendedModel
+    left_out: FloatArray
+    risk: StatedRisk
+    outer: bool
+    fit: MembersFit
+
+
+def fit_blended(
+    X: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    *,
+    settings: LevelSettings,
+    scores: FloatArray | None = None,
+    budget: Budget = MACHINE,
+    job: Job | None = None,
+) -> BlendedFit:
+    """Fit the two levels and the weights that blend them.
+
+    Rows with equal x are collapsed first. Weights are fitted to honest predictions: left-out ones,
+    or, where rows are few (below 3,000, or 50 a column), those of five outer folds around the whole
+    fit, learning included.
+
+    Parameters
+    ----------
+    X : (N, d) array
+    y : (N,) array
+    weights : (N,) array, how often every row occurs, all positive
+    settings : LevelSettings
+    scores : (N,) array, how much a row's squared error counts; None: all alike
+    """
+    job = job or Job()
+    distinct = collapse_rows(X, y[:, None], weights, settings.seed)
+    counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
+    rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
+    fit = fit_members(rows, settings, job, budget)
+    outer = is_small(len(rows), X.shape[1]) and fit.members.levels is not None
+    honest = outer_predictions(rows, settings, job, budget) if outer else fit.honest
+    blend, left_out = fit_blend(honest, rows.y, rows.loss_weights)
+    predictions = left_out[distinct.member, 0]
+    risk = stated_risk(y, predictions, weights)
+    return BlendedFit(BlendedModel(fit.members, blend), predictions, risk, outer, fit)
+
+
+def is_small(n_rows: int, n_columns: int) -> bool:
+    """True if learned scales may overfit so few rows unseen by leave-one-out."""
+    return n_rows < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+
+
+def outer_predictions(
+    rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE
+) -> list[FloatArray]:
+    """Every member's predictions of every row by a whole fit without its fold, (n, 1) each."""
+    folds = outer_folds(rows)
+    inner = replace(job.here, n_jobs=1, verbose=0)
+
+    def predict(fold: int) -> list[FloatArray]:
+        rest = rows.some(folds != fold)
+        members = fit_members(rest, settings, inner, budget).members
+        found = members.predict(rows.X[folds == fold])
+        missing = len(settings.kernels) + 2 - len(found)
+        return [found[-1]] * missing + found  # a constant rest has no levels
+
+    parts = list(run(predict, range(int(folds.max()) + 1), job.here, "outer folds"))
+    honest = []
+    for member in range(len(parts[0])):
+        values = np.empty((len(rows), 1))
+        for fold, found in enumerate(parts):
+            values[folds == fold] = found[member]
+        honest.append(values)
+    return honest
+
+
+def outer_folds(rows: Rows) -> IntArray:
+    """Five folds of distinct rows that share out the response evenly, (n,)."""
+    folds = np.empty(len(rows), dtype=np.int64)
+    order = np.argsort(rows.y[:, 0], kind="stable")
+    folds[order] = np.arange(len(rows)) % N_OUTER_FOLDS
+    return folds

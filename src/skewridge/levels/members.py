@@ -1,0 +1,207 @@
+"""The members of a blend: a global fit, local fits that it guides, and ridge regression.
+
+    g      level 1, on centres that the response chose; it sees the whole table
+    f_k    level 2, one for every local kernel: cells with g as a coordinate and as a trend
+    b      ridge regression, for lines and for few rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
+from skewridge.centers.cross_fit import cross_fit
+from skewridge.centers.fit_global import GlobalFit, fit_global
+from skewridge.centers.settings import CenterSettings
+from skewridge.engine.job import Job, run
+from skewridge.engine.memory import MACHINE, Budget
+from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.ridge.learning import LearnedKernel
+from skewridge.ridge.linear import LinearModel, fit_linear
+
+FEWEST_ROWS = 10  # distinct ones; fewer are fitted by ridge regression alone
+
+
+@dataclass(frozen=True)
+class LevelSettings:
+    """How the two levels are to be fitted.
+
+    Attributes
+    ----------
+    kernels : names of the local kernels, each a member of its own
+    n_partitions, cell_size : int, of the local fits
+    centers : CenterSettings, of the global fit
+    seed : int, the key of every draw
+    """
+
+    kernels: tuple[str, ...] = ("matern32", "laplacian")
+    n_partitions: int = LocalSettings.n_partitions
+    cell_size: int = LocalSettings.cell_size
+    centers: CenterSettings = CenterSettings(bounds=None)
+    seed: int = 0
+
+    def local(self, kernel: str) -> LocalSettings:
+        """The settings of one local fit."""
+        return LocalSettings(kernel, self.n_partitions, self.cell_size, self.seed)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distinct rows of one response.
+
+    Attributes
+    ----------
+    X : (n, d) array
+    y : (n, 1) array, mean responses
+    frequencies : (n,) array
+    scores : (n,) array, how much a row's squared error counts; None where all count alike
+    """
+
+    X: FloatArray
+    y: FloatArray
+    frequencies: FloatArray
+    scores: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def loss_weights(self) -> FloatArray:
+        """Frequency times score, (n,)."""
+        return self.frequencies if self.scores is None else self.frequencies * self.scores
+
+    def some(self, places: FloatArray) -> Rows:
+        """Rows by their places, or by a mask."""
+        scores = None if self.scores is None else self.scores[places]
+        return replace(
+            self,
+            X=self.X[places],
+            y=self.y[places],
+            frequencies=self.frequencies[places],
+            scores=scores,
+        )
+
+
+@dataclass(frozen=True)
+class TwoLevels:
+    """The global fit and the local fits that see it.
+
+    Attributes
+    ----------
+    level_one : GlobalFit
+    forms : FeatureForms, that local fits see
+    locals : tuple of LocalModel
+    mean, spread : float, the guide is (g - mean) / spread
+    """
+
+    level_one: GlobalFit
+    forms: FeatureForms
+    locals: tuple[LocalModel, ...]
+    mean: float
+    spread: float
+
+    def predict(self, X: FloatArray) -> Iterator[FloatArray]:
+        """Yield the members' predictions of one block of rows, each (n, 1)."""
+        first = self.level_one.predict(X)
+        forms, guide = self.forms(X), (first[:, 0] - self.mean) / self.spread
+        yield first
+        for model in self.locals:
+            yield model.predict(forms, guide)
+
+
+@dataclass(frozen=True)
+class Members:
+    """All members of a blend; without levels where there are too few rows for them.
+
+    Attributes
+    ----------
+    levels : TwoLevels or None
+    linear : LinearModel
+    """
+
+    levels: TwoLevels | None
+    linear: LinearModel
+
+    def predict(self, X: FloatArray) -> list[FloatArray]:
+        """Every member's predictions of one block of rows, (n, 1) each, in the order of the weights."""
+        levels = [] if self.levels is None else list(self.levels.predict(X))
+        return [*levels, self.linear.predict(X)]
+
+
+@dataclass(frozen=True)
+class MembersFit:
+    """Members and what is known about them.
+
+    Attributes
+    ----------
+    members : Members
+    honest : list of (n, 1) arrays: every member's predictions by fits without the row
+    learned : the local fits' scales, ridges and trends
+    """
+
+    members: Members
+    honest: list[FloatArray]
+    learned: tuple[LearnedKernel, ...] = ()
+
+
+def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> MembersFit:
+    """Fit every member to all rows; level 1 first, since the local fits see it."""
+    linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores)
+    if len(rows) < FEWEST_ROWS or not np.ptp(rows.y):
+        return MembersFit(Members(None, linear.model), [linear.left_out])
+    level_one = _fit_level_one(rows, settings, job, budget)
+    honest = cross_fit(level_one, rows.X, rows.y, rows.frequencies, job=job)
+    mean, spread = _moments(rows)
+    forms = learn_forms(rows.X, rows.frequencies)
+    guide = (honest[:, 0] - mean) / spread
+    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, job)
+    models = tuple(fit.model for fit in locals_)
+    levels = TwoLevels(level_one, forms, models, mean, spread)
+    left_out = [honest, *(fit.left_out for fit in locals_), linear.left_out]
+    return MembersFit(Members(levels, linear.model), left_out, tuple(fit.learned for fit in locals_))
+
+
+def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget) -> GlobalFit:
+    return fit_global(
+        rows.X,
+        rows.y,
+        rows.frequencies,
+        settings=settings.centers,
+        scores=rows.scores,
+        seed=settings.seed,
+        budget=budget,
+        job=job,
+    )
+
+
+def _fit_locals(
+    rows: Rows, forms: FloatArray, guide: FloatArray, settings: LevelSettings, job: Job
+) -> list[LocalFit]:
+    """One local fit for every kernel, side by side; threads that are left over solve cells."""
+    inner = replace(job.here, n_jobs=max(1, job.here.n_threads // len(settings.kernels)), verbose=0)
+
+    def fit(kernel: str) -> LocalFit:
+        return fit_local(
+            forms,
+            rows.y,
+            rows.frequencies,
+            guide,
+            settings=settings.local(kernel),
+            weights=rows.loss_weights,
+            job=inner,
+        )
+
+    return list(run(fit, settings.kernels, job.here, "local fits"))
+
+
+def _moments(rows: Rows) -> tuple[float, float]:
+    """The mean and the standard deviation of the response."""
+    unit = float(np.abs(rows.y).max()) or 1.0  # squares must neither overflow nor vanish
+    scaled = rows.y[:, 0] / unit
+    mean = float(np.average(scaled, weights=rows.frequencies))
+    square = float(np.average((scaled - mean) ** 2, weights=rows.frequencies))
+    return mean * unit, float(np.sqrt(square)) * unit

@@ -1,0 +1,95 @@
+"""What the two levels learned, in a record small enough to read, and their warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.centers.tuning import CenterTuning
+from skewridge.levels.fit import BlendedFit
+
+LINEAR, GLOBAL = "linear", "global"
+
+
+@dataclass(frozen=True)
+class LevelTuning:
+    """How one response was fitted.
+
+    Attributes
+    ----------
+    members : names of the blend's members: "global", the local kernels, "linear"
+    weights : (M,) array, their weights
+    honest_by : "leave-one-out", or "outer folds" where rows are few
+    level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
+    ridges, trends : (K,) arrays, c and tau of the local fits
+    scales : (K + 1, d) array, every column's learned scale in the global and the local fits; 0 where
+        it is not used
+    guide_scales : (K,) array, the learned scale of the global fit as a coordinate
+    """
+
+    members: tuple[str, ...]
+    weights: FloatArray
+    honest_by: str
+    level_one: CenterTuning | None
+    ridges: FloatArray
+    trends: FloatArray
+    scales: FloatArray
+    guide_scales: FloatArray
+
+    @property
+    def unused_columns(self) -> IntArray:
+        """Columns that no member but ridge regression sees."""
+        return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
+
+
+def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], n_columns: int) -> LevelTuning:
+    """Describe a fit."""
+    levels, learned = fit.model.members.levels, fit.fit.learned
+    none = levels is None
+    return LevelTuning(
+        members=(LINEAR,) if none else (GLOBAL, *kernels, LINEAR),
+        weights=fit.model.blend.weights[:, 0],
+        honest_by="outer folds" if fit.outer else "leave-one-out",
+        level_one=None if levels is None else levels.level_one.tuning,
+        ridges=np.array([found.ridge for found in learned]),
+        trends=np.array([found.trend for found in learned]),
+        scales=_scales(fit, n_columns),
+        guide_scales=np.array([found.scales[-1] for found in learned]),
+    )
+
+
+def _scales(fit: BlendedFit, n_columns: int) -> FloatArray:
+    """Every column's scale in every fit: the root of the sum of squares of its forms' scales."""
+    levels = fit.model.members.levels
+    if levels is None:
+        return np.zeros((0, n_columns))
+    found = [levels.level_one.column_scale]
+    for model in levels.locals:
+        columns, own = levels.forms.columns[model.used], model.scales[: len(model.used)]
+        found.append(np.sqrt(np.bincount(columns, own**2, minlength=n_columns)))
+    return np.array(found)
+
+
+def concerns(fit: BlendedFit) -> Iterator[str]:
+    """Yield what a user should know before trusting a fit."""
+    risk = fit.risk
+    if risk.dominant_row is not None:
+        yield (
+            f"Row {risk.dominant_row} holds {risk.dominant_share:.0%} of the stated squared error: the stated risk "
+            "and the blend's weights are decided by that row. If it is wrong, correct it, drop it or give it a "
+            "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
+        )
+    if not fit.model.blend.weights.any() and fit.fit.members.levels is not None:
+        yield (
+            "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
+            "predicted. The features hardly explain y, or a few extreme responses hide what they explain."
+        )
+    unlearned = [found for found in fit.fit.learned if not found.learned]
+    if unlearned:
+        yield (
+            "No step of learning could be used, and the features' scales are their starting values: the response "
+            "hardly varies among rows that are near each other. Look for a constant or nearly constant response."
+        )
