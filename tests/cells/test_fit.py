@@ -184,6 +184,19 @@ def test_equal_rows_beyond_the_cell_size_are_predicted_by_the_rows_that_were_dra
     np.testing.assert_allclose(fit.left_out[:, 0], expected, rtol=0, atol=1e-10)
 
 
+def test_rows_that_a_cell_was_not_fitted_to_follow_its_trend():
+    _, Y, f, q = some_rows(60)
+    Z = np.zeros((60, 2))
+    settings = CellSettings(ridge=0.1, trend=2.0, cell_size=20, n_partitions=2)
+    fit = fit_cells(Z, Y, f, q, settings=settings)
+    parts, members = cells_of_fit(Z, settings)
+    assert members.sizes.tolist() == [20, 20]
+    expected = [
+        naive_average("laplacian", Z, Y, f, q, 0.1, 2.0, Z[[i]], q[[i]], parts, members, i)[0] for i in range(60)
+    ]
+    np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
+
+
 def test_a_singular_cell_raises_its_ridge_tenfold_until_it_factors():
     Z, Y, f, _ = some_rows(200)
     Z[150:] = Z[:1]  # fifty equal rows in one cell or two

@@ -27,9 +27,8 @@ def loss(w, A, b, r):
     return float(r @ (b - A @ w) ** 2)
 
 
-@given(st.integers(1, 6), st.integers(8, 40), st.integers(0, 100_000))
-def test_the_conditions_of_karush_kuhn_and_tucker_hold(M, n, seed):
-    members, Y, r = some_members(n, M, seed)
+def assert_best(members, Y, r):
+    """The conditions of Karush, Kuhn and Tucker."""
     w = fit_blend(members, Y, r)[0].weights[:, 0]
     A, b = centred(members, Y, r)
     slope = A.T @ (r * (b - A @ w))  # of minus the loss: where the weights would like to go
@@ -40,6 +39,17 @@ def test_the_conditions_of_karush_kuhn_and_tucker_hold(M, n, seed):
     tolerance = 1e-8 * size.max()
     assert (slope <= multiplier + tolerance).all()
     np.testing.assert_allclose(slope[w > 1e-9], multiplier, rtol=0, atol=tolerance)
+
+
+@given(st.integers(1, 6), st.integers(8, 40), st.integers(0, 100_000))
+def test_no_step_within_the_bounds_improves(M, n, seed):
+    assert_best(*some_members(n, M, seed))
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), min_size=1, max_size=6), st.integers(0, 100_000))
+def test_no_step_improves_on_collinear_and_constant_members(combinations, seed):
+    (first, second), Y, r = some_members(20, 2, seed)
+    assert_best([a * first + b * second for a, b in combinations], Y, r)
 
 
 @pytest.mark.parametrize("M", [2, 3, 4, 6])

@@ -235,4 +235,4 @@ def _check_rows(
     wrong = {name: shape for name, shape in shapes.items() if shape != (n,)}
     if wrong or Y.ndim != 2:
         got = wrong or Y.shape
-        raise ValueError(f"Y (n, p), frequencies (n,) and q (n,) must have the {n} rows; got {got}.")
+        raise ValueError(f"Y (n, p), frequencies (n,), q (n,) must have the {n} rows; got {got}.")

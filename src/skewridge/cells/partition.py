@@ -165,7 +165,7 @@ def _draw_split(
     cell_size: int,
 ) -> tuple[int, float] | None:
     """Draw a feature and a cut that divides the rows evenly; None if nothing divides them."""
-    spread = Z.std(axis=0)
+    spread = _standard_deviations(Z)
     total = spread.sum()
     if not total > 0:
         return None
@@ -176,6 +176,14 @@ def _draw_split(
         if EVEN_SHARE <= share <= 1.0 - EVEN_SHARE:
             return feature, cut
     return _most_even_split(Z, max(2, cell_size // SMALL_CELLS))
+
+
+def _standard_deviations(Z: FloatArray) -> FloatArray:
+    """The columns' standard deviations, (D,), with one copy of the rows."""
+    moved = Z - Z[0]  # constant columns become exactly 0
+    mean = moved.mean(axis=0)
+    squares = np.einsum("ij,ij->j", moved, moved) / len(Z)
+    return np.sqrt(np.maximum(squares - mean * mean, 0.0))
 
 
 def _most_even_split(Z: FloatArray, least: int) -> tuple[int, float] | None:
