@@ -8,18 +8,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
 from skewridge.centers.cross_fit import cross_fit
-from skewridge.centers.fit_global import GlobalFit, fit_global
+from skewridge.centers.global_fit import GlobalFit, fit_global
+from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
@@ -41,7 +44,7 @@ class LevelSettings:
     kernels: tuple[str, ...] = ("matern32", "laplacian")
     n_partitions: int = LocalSettings.n_partitions
     cell_size: int = LocalSettings.cell_size
-    centers: CenterSettings = CenterSettings(bounds=None)
+    centers: CenterSettings = CenterSettings()
     seed: int = 0
 
     def local(self, kernel: str) -> LocalSettings:
@@ -87,18 +90,56 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class GlobalModel:
+    """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
+
+    Attributes
+    ----------
+    transform : what rows go through first
+    centers : (m, D) array of transformed rows
+    coef : (p, m) array
+    kernel : Kernel
+    intercepts, low, high, means, units : (p,) arrays
+    """
+
+    transform: Transform
+    centers: FloatArray
+    coef: FloatArray
+    kernel: Kernel
+    intercepts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    means: FloatArray
+    units: FloatArray
+
+    @cached_property
+    def product(self) -> Product:
+        """x -> k(x, centers) @ coef', prepared once."""
+        return self.kernel.product(self.centers, self.coef)
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Predict one block of rows, (n, p)."""
+        values = self.product(self.transform(X)) + self.intercepts
+        return np.clip(values, self.low, self.high) * self.units + self.means
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the fields, not the prepared product."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True)
 class TwoLevels:
     """The global fit and the local fits that see it.
 
     Attributes
     ----------
-    level_one : GlobalFit
+    level_one : GlobalModel
     forms : FeatureForms, that local fits see
     locals : tuple of LocalModel
     mean, spread : float, the guide is (g - mean) / spread
     """
 
-    level_one: GlobalFit
+    level_one: GlobalModel
     forms: FeatureForms
     locals: tuple[LocalModel, ...]
     mean: float
@@ -140,11 +181,13 @@ class MembersFit:
     ----------
     members : Members
     honest : list of (n, 1) arrays: every member's predictions by fits without the row
+    level_one : GlobalFit or None, with its ladder
     learned : the local fits' scales, ridges and trends
     """
 
     members: Members
     honest: list[FloatArray]
+    level_one: GlobalFit | None = None
     learned: tuple[LearnedKernel, ...] = ()
 
 
@@ -154,15 +197,25 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
     if len(rows) < FEWEST_ROWS or not np.ptp(rows.y):
         return MembersFit(Members(None, linear.model), [linear.left_out])
     level_one = _fit_level_one(rows, settings, job, budget)
-    honest = cross_fit(level_one, rows.X, rows.y, rows.frequencies, job=job)
+    honest = cross_fit(
+        level_one,
+        rows.X,
+        rows.y,
+        rows.frequencies,
+        settings.centers,
+        seed=settings.seed,
+        budget=budget,
+        job=job,
+    )
     mean, spread = _moments(rows)
     forms = learn_forms(rows.X, rows.frequencies)
     guide = (honest[:, 0] - mean) / spread
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, job)
     models = tuple(fit.model for fit in locals_)
-    levels = TwoLevels(level_one, forms, models, mean, spread)
+    levels = TwoLevels(_as_model(level_one), forms, models, mean, spread)
     left_out = [honest, *(fit.left_out for fit in locals_), linear.left_out]
-    return MembersFit(Members(levels, linear.model), left_out, tuple(fit.learned for fit in locals_))
+    learned = tuple(fit.learned for fit in locals_)
+    return MembersFit(Members(levels, linear.model), left_out, level_one, learned)
 
 
 def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget) -> GlobalFit:
@@ -170,11 +223,26 @@ def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget
         rows.X,
         rows.y,
         rows.frequencies,
-        settings=settings.centers,
+        settings.centers,
         scores=rows.scores,
         seed=settings.seed,
         budget=budget,
         job=job,
+    )
+
+
+def _as_model(fit: GlobalFit) -> GlobalModel:
+    model = fit.model
+    return GlobalModel(
+        transform=fit.transform,
+        centers=model.basis.centers,
+        coef=model.dual,
+        kernel=model.basis.kernel,
+        intercepts=model.intercepts,
+        low=model.low,
+        high=model.high,
+        means=fit.means,
+        units=fit.units,
     )
 
 

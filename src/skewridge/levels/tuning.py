@@ -47,13 +47,12 @@ class LevelTuning:
 
 def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], n_columns: int) -> LevelTuning:
     """Describe a fit."""
-    levels, learned = fit.model.members.levels, fit.fit.learned
-    none = levels is None
+    level_one, learned = fit.fit.level_one, fit.fit.learned
     return LevelTuning(
-        members=(LINEAR,) if none else (GLOBAL, *kernels, LINEAR),
+        members=(LINEAR,) if level_one is None else (GLOBAL, *kernels, LINEAR),
         weights=fit.model.blend.weights[:, 0],
         honest_by="outer folds" if fit.outer else "leave-one-out",
-        level_one=None if levels is None else levels.level_one.tuning,
+        level_one=None if level_one is None else level_one.tuning,
         ridges=np.array([found.ridge for found in learned]),
         trends=np.array([found.trend for found in learned]),
         scales=_scales(fit, n_columns),
@@ -63,10 +62,10 @@ def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], n_columns: int) -> Leve
 
 def _scales(fit: BlendedFit, n_columns: int) -> FloatArray:
     """Every column's scale in every fit: the root of the sum of squares of its forms' scales."""
-    levels = fit.model.members.levels
-    if levels is None:
+    levels, level_one = fit.model.members.levels, fit.fit.level_one
+    if levels is None or level_one is None:
         return np.zeros((0, n_columns))
-    found = [levels.level_one.column_scale]
+    found = [level_one.column_scale]
     for model in levels.locals:
         columns, own = levels.forms.columns[model.used], model.scales[: len(model.used)]
         found.append(np.sqrt(np.bincount(columns, own**2, minlength=n_columns)))
