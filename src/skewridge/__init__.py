@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from skewridge.estimators.dac import DacKernelRidge
     from skewridge.estimators.dac_regressor import DacRegressor
     from skewridge.estimators.sources import fit_source, predict_source
+    from skewridge.estimators.local import LocalKernelRidge
+    from skewridge.estimators.skew_ridge import SkewRidge
     from skewridge.estimators.spline import SmoothingSpline
     from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
     from skewridge.persist import ModelFileError, load_model, save_model
@@ -23,8 +25,10 @@ _HOMES = {
     "AdaptiveKernelRidge": "estimators.adaptive",
     "DacKernelRidge": "estimators.dac",
     "DacRegressor": "estimators.dac_regressor",
+    "LocalKernelRidge": "estimators.local",
     "ModelFileError": "persist",
     "ResponseStratifiedKFold": "model_selection",
+    "SkewRidge": "estimators.skew_ridge",
     "SmoothingSpline": "estimators.spline",
     "TableEncoder": "tables.encoder",
     "diagnose": "advice.diagnose",
@@ -43,8 +47,10 @@ __all__ = [
     "AdaptiveKernelRidge",
     "DacKernelRidge",
     "DacRegressor",
+    "LocalKernelRidge",
     "ModelFileError",
     "ResponseStratifiedKFold",
+    "SkewRidge",
     "SmoothingSpline",
     "TableEncoder",
     "__version__",

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from skewridge._typing import Bytes, FloatArray, KernelName, RandomState, Scoring
-from skewridge._validation import check_choice, check_integer, check_weights, warn_user
+from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
-from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
+from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import Bounds, check_bounds, clip_columns, ends_of
+from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
-from skewridge.features.forms import learn_forms
+from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.features.forms import FeatureForms, learn_forms
 from skewridge.levels.blend import stated_risk
 from skewridge.levels.planning import require_memory
-from skewridge.metrics import SCORINGS, row_scores
 from skewridge.model_selection import draw_seed
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
 
 
-class LocalKernelRidge(KernelEstimator):
+class LocalKernelRidge(HonestEstimator):
     """Exact kernel ridge regression in small cells of x, averaged over a few random partitions.
 
     Scales of features and the ridge are learned by the exact gradient of the leave-one-out error on
@@ -106,3 +105,105 @@ class LocalKernelRidge(KernelEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn scales and ridge on balls, cut x into cells, solve every cell.
+
+        Parameters
+        ----------
+        X : (N, d) array or data frame
+        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        sample_weight : (N,) array, optional
+            Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        checked, X, y = self._check_data(X, y, self._job, multi_output=True)
+        weights, kept = check_weights(sample_weight, len(X))
+        require_memory(len(kept), X.shape[1], 1, self._budget, self._job)
+        seed = draw_seed(self.random_state)
+        Y = y[kept].reshape(len(kept), -1)
+        distinct = collapse_rows(X[kept], Y, weights, seed)
+        rows = X[kept][distinct.rows]
+        forms = learn_forms(rows, distinct.frequencies)
+        fit = self._fit_cells(forms(rows), Y, distinct, seed)
+
+        self._take_over(checked)
+        self._single, self._seed, self._ends = y.ndim == 1, seed, ends_of(self.bounds, Y)
+        self._forms, self._means = forms, np.average(Y, axis=0, weights=weights)
+        self._model = None if fit is None else fit.model
+        self._remember_cells(fit)
+        left_out = self._means[None, :] if fit is None else fit.left_out
+        self._remember_honest(X, kept, left_out[distinct.member if fit else 0 * distinct.member], Y, weights)
+        honest = self._honest[0].T
+        self.risk_ = self._one_or_all([stated_risk(v, p, weights) for v, p in zip(Y.T, honest, strict=True)])
+        if fit is not None and not fit.learned.learned:
+            warn_user(
+                "No step of learning could be used, and the features' scales are their starting values. Look for a "
+                "constant or nearly constant response."
+            )
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict rows; values stay within ``bounds``.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+
+        Returns
+        -------
+        prediction : (n,) or (n, p) array
+        """
+        X = self._check_new(X).astype(np.float64)
+        with one_blas_thread():
+            values = predict_rows(self._predict_block, X, self._job.here)
+        return self._shaped(clip_columns(values, self._ends))
+
+    def _predict_block(self, X: FloatArray) -> FloatArray:
+        if self._model is None:
+            return np.repeat(self._means[None, :], len(X), axis=0)
+        return self._model.predict(self._forms(X))
+
+    def _fit_cells(
+        self, forms: FloatArray, Y: FloatArray, distinct: DistinctRows, seed: int
+    ) -> LocalFit | None:
+        """The fit to distinct rows; None where nothing but the mean can be fitted."""
+        if len(distinct) < 2 or not forms.shape[1] or not np.ptp(distinct.Y, axis=0).any():
+            return None
+        scores = scores_of(self.scoring, Y, distinct.weights)
+        return fit_local(
+            forms,
+            distinct.Y,
+            distinct.frequencies,
+            settings=LocalSettings(
+                check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed
+            ),
+            weights=None if scores is None else distinct.totals(scores),
+            job=self._job.here,
+        )
+
+    def _remember_cells(self, fit: LocalFit | None) -> None:
+        columns, d = self._forms.columns, self._forms.n_columns
+        squares = np.zeros(len(columns))
+        if fit is not None:
+            squares[fit.model.used] = fit.model.scales[: len(fit.model.used)] ** 2
+        self.feature_scale_ = np.sqrt(np.bincount(columns, squares, minlength=d))
+        self.dropped_features_ = self._column_names(np.flatnonzero(self.feature_scale_ == 0.0))
+        self.ridge_ = 0.0 if fit is None else fit.learned.ridge
+        self.n_cells_ = 0 if fit is None else fit.model.cells.partitions.n_cells
+
+    def _check_parameters(self) -> None:
+        check_cell_kernel(self.kernel)
+        check_integer("n_partitions", self.n_partitions, 1)
+        check_integer("cell_size", self.cell_size, 2)
+        check_scoring(self.scoring)
+        check_bounds(self.bounds)
+        self._check_machine()
+
+    _forms: FeatureForms
+    _model: LocalModel | None
+    _means: FloatArray

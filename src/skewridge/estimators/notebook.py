@@ -89,6 +89,37 @@ def centers_summary(model: Any) -> dict[str, str]:
     }
 
 
+def levels_summary(model: Any) -> dict[str, str]:
+    """A fitted SkewRidge in words; of several outputs the first."""
+    first = (lambda item: item) if model._single else (lambda item: item[0])
+    tuning, risk = first(model.tuning_), first(model.risk_)
+    pairs = zip(tuning.members, tuning.weights, strict=True)
+    spread = float(np.var(model._honest[1][:, 0])) or 1.0
+    return {
+        "blend": ", ".join(f"{name} {weight:.2f}" for name, weight in pairs),
+        "stated error": f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is "
+        f"rare (by {tuning.honest_by})",
+        "features": _features(model),
+    }
+
+
+def cells_summary(model: Any) -> dict[str, str]:
+    """A fitted LocalKernelRidge in words; of several outputs the first."""
+    risk = model.risk_ if model._single else model.risk_[0]
+    spread = float(np.var(model._honest[1][:, 0])) or 1.0
+    return {
+        "cells": f"{model.n_cells_:,} in {model.n_partitions} partitions",
+        "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
+        "stated error": f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare",
+        "features": _features(model),
+    }
+
+
+def _features(model: Any) -> str:
+    dropped = len(model.dropped_features_)
+    return f"{model.n_features_in_:,}" + (f", {dropped:,} of them not used" if dropped else "")
+
+
 def spline_summary(model: Any) -> dict[str, str]:
     """What a fitted SmoothingSpline did, in words."""
     used = [term for term, theta in zip(model.terms_, model.theta_, strict=True) if theta > 0]

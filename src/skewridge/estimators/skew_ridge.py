@@ -13,17 +13,19 @@ from skewridge.cells.fit import check_cell_kernel
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.bounds import Bounds, check_bounds, clip_columns, ends_of
-from skewridge.estimators.local import check_local_kernels, check_scoring, scores_of
-from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
-from skewridge.levels.fit import BlendedModel, fit_blended
+from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
 from skewridge.levels.members import LevelSettings
 from skewridge.levels.planning import require_memory
 from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
 from skewridge.model_selection import draw_seed
 
+MOST_KERNELS = 4  # with level 1 and ridge regression, as many members as a blend takes
 
-class SkewRidge(KernelEstimator):
+
+class SkewRidge(HonestEstimator):
     """Kernel ridge regression on two levels, everything learned by leave-one-out: the recommended estimator.
 
     Level 1 sees the whole table through a few hundred centres, many of them where the response is
@@ -132,16 +134,14 @@ class SkewRidge(KernelEstimator):
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
+
         self._take_over(checked)
-        self._single, self._seed = y.ndim == 1, seed
+        self._single, self._seed, self._ends = y.ndim == 1, seed, ends_of(self.bounds, Y)
         self._models = tuple(fit.model for fit in fits)
-        self._ends = ends_of(self.bounds, Y)
-        self._remember(X, y, kept, fits)
-        self._honest = (np.column_stack([fit.left_out for fit in fits]), Y, weights)
-        self._remember_response(Y, weights)
-        for fit in fits:
-            for concern in concerns(fit):
-                warn_user(concern)
+        self._remember_levels(fits)
+        self._remember_honest(X, kept, np.column_stack([fit.left_out for fit in fits]), Y, weights)
+        for concern in (text for fit in fits for text in concerns(fit)):
+            warn_user(concern)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -159,3 +159,48 @@ class SkewRidge(KernelEstimator):
         with one_blas_thread():
             found = [predict_rows(model.predict, X, self._job.here) for model in self._models]
         return self._shaped(clip_columns(np.hstack(found), self._ends))
+
+    def _fit_output(
+        self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job
+    ) -> BlendedFit:
+        with one_blas_thread():
+            return fit_blended(
+                X,
+                y,
+                weights,
+                settings=LevelSettings(self._kernels, seed=seed),
+                scores=scores_of(self.scoring, y[:, None], weights),
+                budget=self._budget,
+                job=job,
+            )
+
+    def _remember_levels(self, fits: list[BlendedFit]) -> None:
+        """Set the fitted attributes that users read."""
+        tunings = [tuning_of(fit, self._kernels, self.n_features_in_) for fit in fits]
+        levels = [model.members.levels for model in self._models]
+        self.tuning_ = self._one_or_all(tunings)
+        self.weights_ = self._shaped(np.column_stack([tuning.weights for tuning in tunings]))
+        self.risk_ = self._one_or_all([fit.risk for fit in fits])
+        self.global_ = self._one_or_all([None if two is None else two.level_one for two in levels])
+        self.locals_ = self._one_or_all([() if two is None else two.locals for two in levels])
+        scales = [np.vstack([t.scales, np.zeros((1, self.n_features_in_))])[0] for t in tunings]
+        self.feature_scale_ = self._shaped(np.column_stack(scales))
+        unused = [set(tuning.unused_columns.tolist()) for tuning in tunings]
+        self.dropped_features_ = self._column_names(np.array(sorted(set.intersection(*unused)), dtype=np.int64))
+
+    @property
+    def _kernels(self) -> tuple[str, ...]:
+        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+        return tuple(check_cell_kernel(name) for name in names)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.kernel, str | list | tuple) or not 1 <= len(self._kernels) <= MOST_KERNELS:
+            raise ValueError(
+                f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}."
+            )
+        check_scoring(self.scoring)
+        check_bounds(self.bounds)
+        self._check_machine()
+
+    _models: tuple[BlendedModel, ...]
+    tuning_: LevelTuning | tuple[LevelTuning, ...]

@@ -22,6 +22,7 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.scaling import Scaling
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
@@ -193,6 +194,8 @@ class MembersFit:
 
 def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> MembersFit:
     """Fit every member to all rows; level 1 first, since the local fits see it."""
+    if len(rows) < 2:  # all rows are at one x
+        return MembersFit(Members(None, _constant(rows)), [rows.y])
     linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores)
     if len(rows) < FEWEST_ROWS or not np.ptp(rows.y):
         return MembersFit(Members(None, linear.model), [linear.left_out])
@@ -264,6 +267,12 @@ def _fit_locals(
         )
 
     return list(run(fit, settings.kernels, job.here, "local fits"))
+
+
+def _constant(rows: Rows) -> LinearModel:
+    """The mean, as a line without a slope."""
+    zeros = np.zeros(rows.X.shape[1])
+    return LinearModel(Scaling(zeros, zeros), np.zeros((len(zeros), 1)), rows.y[0])
 
 
 def _moments(rows: Rows) -> tuple[float, float]:

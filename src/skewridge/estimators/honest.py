@@ -1,0 +1,64 @@
+"""Estimators that keep honest predictions of their training rows: stated risks, and intervals without another fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.bounds import Bounds, clip_columns
+from skewridge.levels.blend import StatedRisk
+
+
+class HonestEstimator(KernelEstimator):
+    """A regressor of one or several outputs that knows what it predicts for rows it has not seen.
+
+    A fit keeps ``_honest``: left-out predictions, responses, both (n, p), and weights, of the rows
+    that it was fitted to; ``_ends``, what predictions stay between, (2, p); and ``_single``.
+    """
+
+    bounds: Bounds
+    _single: bool
+    _ends: FloatArray
+    _honest: tuple[FloatArray, FloatArray, FloatArray]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        """Drop the last axis of a single output."""
+        return values[:, 0] if self._single else values
+
+    def _one_or_all(self, items: list[Any]) -> Any:
+        """The one output's item, or a tuple of all."""
+        return items[0] if self._single else tuple(items)
+
+    def _remember_honest(
+        self, X: FloatArray, kept: IntArray, left_out: FloatArray, Y: FloatArray, weights: FloatArray
+    ) -> None:
+        """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
+        left_out = clip_columns(left_out, self._ends)
+        self._honest = left_out, Y, weights
+        every = np.empty((len(X), Y.shape[1]))
+        every[kept] = left_out
+        others = np.setdiff1d(np.arange(len(X)), kept)
+        if len(others):
+            every[others] = self.predict(X[others]).reshape(len(others), -1)
+        self.loo_prediction_ = self._shaped(every)
+        self._remember_response(Y, weights)
+
+    def _cross_fitted(self) -> tuple[FloatArray, FloatArray, FloatArray, str]:
+        """Intervals are made of the left-out errors that the fit has kept."""
+        return *self._honest, "left out"
+
+    def _column_names(self, columns: IntArray) -> list[Any]:
+        """Names of columns where there are any, else their numbers."""
+        names = getattr(self, "feature_names_in_", None)
+        return columns.tolist() if names is None else [str(names[column]) for column in columns]
+
+    risk_: StatedRisk | tuple[StatedRisk, ...]
+    loo_prediction_: FloatArray
