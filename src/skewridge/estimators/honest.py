@@ -8,7 +8,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.estimators.base import KernelEstimator
-from skewridge.estimators.bounds import Bounds, clip_columns
+from skewridge.estimators.bounds import clipped
 from skewridge.levels.blend import StatedRisk
 
 
@@ -16,12 +16,11 @@ class HonestEstimator(KernelEstimator):
     """A regressor of one or several outputs that knows what it predicts for rows it has not seen.
 
     A fit keeps ``_honest``: left-out predictions, responses, both (n, p), and weights, of the rows
-    that it was fitted to; ``_ends``, what predictions stay between, (2, p); and ``_single``.
+    that it was fitted to; ``_ends``, what predictions stay between, or None; and ``_single``.
     """
 
-    bounds: Bounds
     _single: bool
-    _ends: FloatArray
+    _ends: tuple[FloatArray, FloatArray] | None
     _honest: tuple[FloatArray, FloatArray, FloatArray]
 
     def __sklearn_tags__(self) -> Any:
@@ -41,7 +40,7 @@ class HonestEstimator(KernelEstimator):
         self, X: FloatArray, kept: IntArray, left_out: FloatArray, Y: FloatArray, weights: FloatArray
     ) -> None:
         """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
-        left_out = clip_columns(left_out, self._ends)
+        left_out = clipped(left_out, self._ends)
         self._honest = left_out, Y, weights
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out

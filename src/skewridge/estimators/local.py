@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from skewridge._typing import Bytes, FloatArray, KernelName, RandomState, Scoring
+from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.bounds import Bounds, check_bounds, clip_columns, ends_of
+from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
@@ -132,7 +132,7 @@ class LocalKernelRidge(HonestEstimator):
         fit = self._fit_cells(forms(rows), Y, distinct, seed)
 
         self._take_over(checked)
-        self._single, self._seed, self._ends = y.ndim == 1, seed, ends_of(self.bounds, Y)
+        self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
         self._forms, self._means = forms, np.average(Y, axis=0, weights=weights)
         self._model = None if fit is None else fit.model
         self._remember_cells(fit)
@@ -161,7 +161,7 @@ class LocalKernelRidge(HonestEstimator):
         X = self._check_new(X).astype(np.float64)
         with one_blas_thread():
             values = predict_rows(self._predict_block, X, self._job.here)
-        return self._shaped(clip_columns(values, self._ends))
+        return self._shaped(clipped(values, self._ends))
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
         if self._model is None:

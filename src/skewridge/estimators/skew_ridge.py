@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from skewridge._typing import Bytes, FloatArray, KernelName, RandomState, Scoring
+from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.bounds import Bounds, check_bounds, clip_columns, ends_of
+from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
@@ -136,7 +136,7 @@ class SkewRidge(HonestEstimator):
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
 
         self._take_over(checked)
-        self._single, self._seed, self._ends = y.ndim == 1, seed, ends_of(self.bounds, Y)
+        self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
         self._models = tuple(fit.model for fit in fits)
         self._remember_levels(fits)
         self._remember_honest(X, kept, np.column_stack([fit.left_out for fit in fits]), Y, weights)
@@ -158,7 +158,7 @@ class SkewRidge(HonestEstimator):
         X = self._check_new(X).astype(np.float64)
         with one_blas_thread():
             found = [predict_rows(model.predict, X, self._job.here) for model in self._models]
-        return self._shaped(clip_columns(np.hstack(found), self._ends))
+        return self._shaped(clipped(np.hstack(found), self._ends))
 
     def _fit_output(
         self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job
