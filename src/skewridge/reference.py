@@ -3,7 +3,8 @@
 Algorithm 1 deals the rows to nodes at random, fits kernel ridge regression in every node and averages the fits.
 Algorithm 2 first copies the rows of rare slices of the response, so that every node sees them. The average of the
 nodes collapses to one expansion over the rows. The low-rank fit keeps the idea and drops the average: it puts its
-centres where the response is rare and lets every row enter the loss.
+centres where the response is rare and lets every row enter the loss. Two levels put exact fits in small
+cells of x below it, which see it as a coordinate and a trend, and blend all by what they predict for rows left out.
 """
 
 from __future__ import annotations
@@ -164,3 +165,95 @@ def low_rank(
     target = np.concatenate([np.sqrt(w) * (y - intercept), np.zeros(len(centers))])
     coef: FloatArray = np.linalg.lstsq(np.vstack([rows, ridge]), target, rcond=None)[0]
     return Fit(centers, coef, intercept, kernel, bandwidth)
+
+
+def local_ridge(
+    Z: FloatArray, y: FloatArray, q: FloatArray, *, kernel: str, ridge: float, trend: float
+) -> tuple[FloatArray, float, FloatArray]:
+    """Exact ridge of one cell with refitted mean: coefficients, mean, and left-out predictions.
+
+    G = k(z, z') + trend q q' + ridge I, P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1), coefficients P y;
+    the prediction of row i by the fit without it is y_i - (P y)_i / P_ii.
+    """
+    G = kernel_matrix(kernel, Z, Z, 1.0) + trend * np.outer(q, q) + ridge * np.eye(len(y))
+    inverse = np.linalg.inv(G)
+    ones = inverse.sum(axis=1)
+    P = inverse - np.outer(ones, ones) / ones.sum()
+    mean = float(ones @ y / ones.sum())
+    return P @ y, mean, y - (P @ y) / np.diag(P)
+
+
+@dataclass(frozen=True)
+class Local:
+    """What the learning of one local fit gives: everything but the solution."""
+
+    kernel: str
+    scales: FloatArray
+    ridge: float
+    trend: float
+
+
+def cells_fit(
+    local: Local,
+    forms: FloatArray,
+    y: FloatArray,
+    guide: FloatArray,
+    cells: IntArray,
+    *,
+    new_forms: FloatArray,
+    new_guide: FloatArray,
+    new_cells: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Level 2: exact fits in the cells of some partitions, averaged.
+
+    The guide, level 1, is the last coordinate and the trend. Cells come as labels, one column a
+    partition. Returns left-out predictions of the rows and predictions of new rows.
+    """
+    Z = np.column_stack([forms, guide]) * local.scales
+    Z_new = np.column_stack([new_forms, new_guide]) * local.scales
+    left_out, predictions = np.zeros(len(Z)), np.zeros(len(Z_new))
+    how = {"kernel": local.kernel, "ridge": local.ridge, "trend": local.trend}
+    for own, new in zip(cells.T, new_cells.T, strict=True):
+        for cell in np.unique(own):
+            here, there = own == cell, new == cell
+            coef, mean, without = local_ridge(Z[here], y[here], guide[here], **how)  # type: ignore[arg-type]
+            left_out[here] += without / cells.shape[1]
+            K = kernel_matrix(local.kernel, Z_new[there], Z[here], 1.0)
+            slope = local.trend * float(guide[here] @ coef)
+            predictions[there] += (np.dot(K, coef) + slope * new_guide[there] + mean) / cells.shape[1]
+    return left_out, predictions
+
+
+def linear_ridge(X: FloatArray, y: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray, float]:
+    """Ridge regression on standardised columns: left-out predictions, slopes and intercept."""
+    mean, spread = X.mean(axis=0), X.std(axis=0)
+    S = (X - mean) / spread
+    hat = S @ np.linalg.solve(S.T @ S + len(y) * penalty * np.eye(X.shape[1]), S.T) + 1 / len(y)
+    left_out = y - (y - hat @ y) / (1 - np.diag(hat))
+    beta = np.linalg.solve(S.T @ S + len(y) * penalty * np.eye(X.shape[1]), S.T @ (y - y.mean()))
+    slopes = beta / spread
+    return left_out, slopes, float(y.mean() - slopes @ mean)
+
+
+def blend_weights(honest: FloatArray, y: FloatArray) -> FloatArray:
+    """Least squares of y on honest predictions, (N, M), all centred: weights >= 0 with sum at most 1."""
+    A, b = honest - honest.mean(axis=0), y - y.mean()
+    best = np.zeros(A.shape[1])
+    for subset in range(1, 2 ** A.shape[1]):
+        members = [m for m in range(A.shape[1]) if subset >> m & 1]
+        free = np.linalg.lstsq(A[:, members], b, rcond=None)[0]
+        last = A[:, members[-1]]
+        others = np.linalg.lstsq(A[:, members[:-1]] - last[:, None], b - last, rcond=None)[0]
+        for found in (free, np.append(others, 1 - others.sum())):
+            weights = np.zeros(A.shape[1])
+            weights[members] = found
+            allowed = found.min() >= 0 and found.sum() <= 1 + 1e-12
+            if allowed and np.sum((b - A @ weights) ** 2) < np.sum((b - A @ best) ** 2):
+                best = weights
+    return best
+
+
+def blend(honest: FloatArray, y: FloatArray, new: FloatArray) -> FloatArray:
+    """The weighted sum of the members' new predictions, (n, M), around the mean of y."""
+    weights = blend_weights(honest, y)
+    return np.asarray(y.mean() + (new - honest.mean(axis=0)) @ weights, dtype=np.float64)

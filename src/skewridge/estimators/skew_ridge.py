@@ -177,16 +177,25 @@ class SkewRidge(HonestEstimator):
     def _remember_levels(self, fits: list[BlendedFit]) -> None:
         """Set the fitted attributes that users read."""
         tunings = [tuning_of(fit, self._kernels, self.n_features_in_) for fit in fits]
-        levels = [model.members.levels for model in self._models]
         self.tuning_ = self._one_or_all(tunings)
         self.weights_ = self._shaped(np.column_stack([tuning.weights for tuning in tunings]))
         self.risk_ = self._one_or_all([fit.risk for fit in fits])
-        self.global_ = self._one_or_all([None if two is None else two.level_one for two in levels])
-        self.locals_ = self._one_or_all([() if two is None else two.locals for two in levels])
         scales = [np.vstack([t.scales, np.zeros((1, self.n_features_in_))])[0] for t in tunings]
         self.feature_scale_ = self._shaped(np.column_stack(scales))
         unused = [set(tuning.unused_columns.tolist()) for tuning in tunings]
         self.dropped_features_ = self._column_names(np.array(sorted(set.intersection(*unused)), dtype=np.int64))
+
+    @property
+    def global_(self) -> Any:
+        """Level 1, or a tuple with one for each output; None where there are too few rows."""
+        levels = [model.members.levels for model in self._models]
+        return self._one_or_all([None if two is None else two.level_one for two in levels])
+
+    @property
+    def locals_(self) -> Any:
+        """Level 2: one model for every kernel, or a tuple of such tuples for several outputs."""
+        levels = [model.members.levels for model in self._models]
+        return self._one_or_all([() if two is None else two.locals for two in levels])
 
     @property
     def _kernels(self) -> tuple[str, ...]:

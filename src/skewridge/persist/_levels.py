@@ -1,0 +1,241 @@
+"""The layouts of SkewRidge and LocalKernelRidge in files, which hold every distinct training row.
+
+Letters of lengths: d columns, F forms, D coordinates of a kernel, m centres, p outputs, M members, K local kernels, N rows
+given, R rows fitted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skewridge.cells.learned import LocalModel
+from skewridge.cells.model import Cells
+from skewridge.estimators.local import LocalKernelRidge
+from skewridge.estimators.skew_ridge import SkewRidge
+from skewridge.levels.blend import Blend, StatedRisk
+from skewridge.levels.fit import BlendedModel
+from skewridge.levels.members import GlobalModel, Members, TwoLevels
+from skewridge.levels.tuning import LevelTuning
+from skewridge.persist._archive import ModelFileError
+from skewridge.persist._centers import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
+from skewridge.persist._estimators import Estimator
+from skewridge.persist._layouts import (
+    Field,
+    Floats,
+    Ints,
+    Items,
+    Kind,
+    Length,
+    Maybe,
+    Number,
+    OneOf,
+    Record,
+    Sizes,
+)
+from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, WHOLE, kernel_layout
+from skewridge.persist._values import Reader, Writer, decode, encode
+from skewridge.ridge.linear import LinearModel
+
+
+class Packed(Field):
+    """A model that packs itself into plain arrays, and checks them when it is made of them again."""
+
+    def __init__(self, cls: Any) -> None:
+        self._cls = cls
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return the arrays as JSON."""
+        if type(value) is not self._cls:
+            raise ModelFileError(f"{place} is not a {self._cls.__name__}")
+        return encode(value.to_arrays(), writer, place)
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the model."""
+        arrays = decode(node, reader, place)
+        try:
+            return self._cls.from_arrays(arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"{place} is not a valid {self._cls.__name__}: {error}") from error
+
+
+class OneOrTuple(Field):
+    """A field of the one output, or a tuple with one for each of several."""
+
+    def __init__(self, item: Field) -> None:
+        self._one, self._all = item, Items(item, tuple)
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return JSON that tells which of the two it is."""
+        if type(value) is tuple:
+            return {"each": self._all.encode(value, writer, sizes, place)}
+        return {"one": self._one.encode(value, writer, sizes, place)}
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the one or the tuple."""
+        if not isinstance(node, dict) or set(node) not in ({"one"}, {"each"}):
+            raise ModelFileError(f"{place} is neither one nor several")
+        name, inner = next(iter(node.items()))
+        return (self._one if name == "one" else self._all).decode(inner, reader, sizes, place)
+
+
+def _local_holds(model: LocalModel) -> bool:
+    """Whether every coordinate of the cells has a scale: the forms that are used, and the guide where there is one."""
+    n_guides = int(model.cells.has_trend)
+    width = model.cells.points.shape[1]
+    return len(model.used) + n_guides == len(model.scales) == width and len(model.cells.coef) == len(model.means)
+
+
+def _levels_hold(levels: TwoLevels) -> bool:
+    """Whether level 1 takes the rows that local fits take, and these know their forms and have a trend."""
+    own = [levels.level_one.transform, levels.forms]
+    widths = {_width(transform) for transform in own}
+    known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
+    return len(widths) == 1 and known and all(model.cells.has_trend for model in levels.locals)
+
+
+def _width(transform: Any) -> int:
+    forms = getattr(transform, "forms", transform)
+    return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
+
+
+def _members_hold(model: BlendedModel) -> bool:
+    """Whether every member has a weight, and all take rows of the same width."""
+    levels = model.members.levels
+    n_members = 1 if levels is None else 2 + len(levels.locals)
+    width = len(model.members.linear.scaling.scale)
+    return len(model.blend.weights) == n_members and (levels is None or levels.forms.n_columns == width)
+
+
+def _global_holds(model: GlobalModel) -> bool:
+    """Whether centres are as wide as transformed rows."""
+    transform = model.transform
+    width = len(transform.scales) if hasattr(transform, "scales") else len(transform.scale)
+    return model.centers.shape[1] == width
+
+
+def _skew_ridge_holds(model: Any) -> bool:
+    """Whether parameters are valid, and every output has a model of the table's columns."""
+    model._check_parameters()
+    if not hasattr(model, "_models"):
+        return True
+    widths = {len(own.members.linear.scaling.scale) for own in model._models}
+    outputs = model._honest[0].shape[1]
+    return widths == {model.n_features_in_} and len(model._models) == outputs and (outputs == 1 or not model._single)
+
+
+def _local_ridge_holds(model: Any) -> bool:
+    """Whether parameters are valid, and cells know the forms of the table's columns."""
+    model._check_parameters()
+    if not hasattr(model, "_forms"):
+        return True
+    used = np.empty(0) if model._model is None else model._model.used
+    return model._forms.n_columns == model.n_features_in_ and used.max(initial=-1) < len(model._forms)
+
+
+LOCAL = Record(
+    LocalModel,
+    {
+        "used": Ints("u"),
+        "scales": Floats("*"),
+        "cells": Packed(Cells),
+        "means": Floats("p"),
+        "units": Floats("p"),
+    },
+    holds=_local_holds,
+    alone=True,
+)
+GLOBAL = Record(
+    GlobalModel,
+    {
+        "transform": OneOf((SCALING, SCALED_FORMS)),
+        "centers": Floats("m *"),
+        "coef": Floats("p m"),
+        "kernel": kernel_layout("*"),
+        "intercepts": Floats("p"),
+        "low": Floats("p", finite=False),
+        "high": Floats("p", finite=False),
+        "means": Floats("p"),
+        "units": Floats("p"),
+    },
+    holds=_global_holds,
+    alone=True,
+)
+LEVELS = Record(
+    TwoLevels,
+    {
+        "level_one": GLOBAL,
+        "forms": FORMS,
+        "locals": Items(LOCAL, tuple),
+        "mean": Number(),
+        "spread": Number(0),
+    },
+    holds=_levels_hold,
+    alone=True,
+)
+MEMBERS = Record(Members, {"levels": Maybe(LEVELS), "linear": Packed(LinearModel)})
+BLENDED = Record(
+    BlendedModel, {"members": MEMBERS, "blend": Packed(Blend)}, holds=_members_hold, alone=True
+)
+RISK = Record(
+    StatedRisk,
+    {
+        "mse": Number(loose=True),
+        "mse_error": Number(loose=True),
+        "rare_mse": Number(loose=True),
+        "rare_error": Number(loose=True),
+        "dominant_row": Maybe(WHOLE),
+        "dominant_share": Number(0, 1),
+    },
+)
+LEVEL_TUNING = Record(
+    LevelTuning,
+    {
+        "members": Kind(tuple),
+        "weights": Floats("M"),
+        "honest_by": Kind(str),
+        "level_one": Maybe(CENTER_TUNING),
+        "ridges": Floats("b"),
+        "trends": Floats("b"),
+        "scales": Floats("* d"),
+        "guide_scales": Floats("b"),
+    },
+    alone=True,
+)
+HONEST: dict[str, Field] = {
+    "risk_": OneOrTuple(RISK),
+    "loo_prediction_": Floats("N", "N p"),
+    "dropped_features_": Kind(list),
+    "n_features_in_": Length("d"),
+    "_single": FLAG,
+    "_ends": Maybe(Items(Floats("p", finite=False), tuple)),
+    "_honest": Items(Floats("R", "R p"), tuple),
+    **INTERVALS,
+}
+SKEW_RIDGE = Estimator(
+    SkewRidge,
+    {
+        **HONEST,
+        "weights_": Floats("M", "M p"),
+        "feature_scale_": Floats("d", "d p"),
+        "tuning_": OneOrTuple(LEVEL_TUNING),
+        "_models": Items(BLENDED, tuple),
+    },
+    optional=NAMES,
+    holds=_skew_ridge_holds,
+)
+LOCAL_KERNEL_RIDGE = Estimator(
+    LocalKernelRidge,
+    {
+        **HONEST,
+        "feature_scale_": Floats("d"),
+        "ridge_": Number(0),
+        "n_cells_": WHOLE,
+        "_forms": FORMS,
+        "_model": Maybe(LOCAL),
+        "_means": Floats("p"),
+    },
+    optional=NAMES,
+    holds=_local_ridge_holds,
+)

@@ -1,0 +1,211 @@
+"""SkewRidge and LocalKernelRidge as users meet them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skewridge import LocalKernelRidge, SkewRidge
+from skewridge.datasets import make_peaks
+from skewridge.metrics import rare_mse
+
+X, Y, X_TEST, TRUTH = make_peaks(600, 2, random_state=0, return_test=True)
+BOTH = [SkewRidge(random_state=0), LocalKernelRidge("matern32", random_state=0)]
+NAMES = ["skew", "local"]
+both = pytest.mark.parametrize("estimator", BOTH, ids=NAMES)
+
+
+def fitted(estimator, X=X, y=Y, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(estimator).set_params(**settings).fit(X, y)
+
+
+@parametrize_with_checks([SkewRidge(), LocalKernelRidge()])
+def test_scikit_learns_contract(estimator, check):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*(Row|No member|No step).*")
+        check(estimator)
+
+
+@both
+def test_peaks_are_learned_and_the_risk_is_stated(estimator):
+    model = fitted(estimator)
+    prediction = model.predict(X_TEST)
+    assert np.mean((prediction - TRUTH) ** 2) < 0.03 * TRUTH.var()
+    noise = 0.02**2
+    stated = model.risk_.mse - noise
+    real = np.mean((prediction - TRUTH) ** 2)
+    assert abs(stated - real) < 4 * model.risk_.mse_error + 0.5 * real
+    assert model.risk_.rare_mse > model.risk_.mse
+    assert model.risk_.mse == pytest.approx(np.mean((model.loo_prediction_ - Y) ** 2), rel=1e-6)
+
+
+def test_the_blend_is_no_worse_than_level_one_on_peaks():
+    model = fitted(BOTH[0])
+    first = model.global_.predict(X_TEST)[:, 0]
+    blended = np.mean((model.predict(X_TEST) - TRUTH) ** 2)
+    assert blended < 1.05 * np.mean((first - TRUTH) ** 2)
+    assert rare_mse(TRUTH, model.predict(X_TEST), y_ref=Y) < 1.1 * rare_mse(TRUTH, first, y_ref=Y)
+
+
+@both
+def test_weights_equal_copies(estimator):
+    counts = np.arange(len(Y)) % 3
+    weighted = fitted(estimator).set_params(random_state=1).fit(X, Y, sample_weight=counts)
+    copied = clone(estimator).set_params(random_state=1).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
+    np.testing.assert_allclose(weighted.predict(X_TEST), copied.predict(X_TEST), atol=1e-8 * Y.std())
+    assert weighted.risk_.mse == pytest.approx(copied.risk_.mse, rel=1e-8)
+
+
+@both
+def test_the_order_of_rows_does_not_matter(estimator):
+    order = np.random.default_rng(0).permutation(len(Y))
+    one, other = fitted(estimator), fitted(estimator, X[order], Y[order])
+    np.testing.assert_allclose(other.predict(X_TEST), one.predict(X_TEST), atol=1e-8 * Y.std())
+    np.testing.assert_allclose(other.loo_prediction_, one.loo_prediction_[order], atol=1e-8 * Y.std())
+
+
+@both
+def test_threads_do_not_change_a_bit(estimator):
+    one, two = fitted(estimator, n_jobs=1), fitted(estimator, n_jobs=2)
+    assert np.array_equal(one.predict(X_TEST), two.predict(X_TEST))
+    assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
+
+
+def test_several_outputs_of_two_levels_are_fits_of_their_own():
+    Y2 = np.column_stack([Y, np.sin(5 * X[:, 0])])
+    model = fitted(BOTH[0], y=Y2)
+    for j in range(2):
+        alone = fitted(BOTH[0], y=Y2[:, j])
+        assert np.array_equal(model.predict(X_TEST)[:, j], alone.predict(X_TEST))
+        assert np.array_equal(model.weights_[:, j], alone.weights_)
+        assert model.risk_[j] == alone.risk_
+    assert model.loo_prediction_.shape == Y2.shape
+    assert len(model.tuning_) == len(model.global_) == len(model.locals_) == 2
+
+
+def test_several_outputs_of_cells_share_their_scales():
+    Y2 = np.column_stack([Y, np.sin(5 * X[:, 0])])
+    model = fitted(BOTH[1], y=Y2)
+    assert model.predict(X_TEST).shape == (len(X_TEST), 2)
+    assert np.mean((model.predict(X_TEST)[:, 0] - TRUTH) ** 2) < 0.1 * TRUTH.var()
+    assert len(model.risk_) == 2
+
+
+@both
+def test_bounds_are_kept(estimator):
+    far = np.full((1, 2), 50.0)
+    model = fitted(estimator, bounds=(0, None))
+    assert model.predict(X_TEST).min() >= 0.0
+    assert model.loo_prediction_.min() >= 0.0
+    auto = fitted(estimator)
+    span = np.ptp(Y)
+    assert Y.min() - 0.1 * span <= auto.predict(far)[0] <= Y.max() + 0.1 * span
+    assert np.isfinite(fitted(estimator, bounds=None).predict(far)).all()
+
+
+@both
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"bounds": (1, 0)}, ValueError, "low < high"),
+        ({"bounds": "tight"}, TypeError, "bounds must be 'auto', None or"),
+        ({"scoring": "r2"}, ValueError, "scoring must be one of"),
+        ({"memory_limit": "20kB"}, MemoryError, "need .* memory_limit is 20 kB.*AdaptiveKernelRidge"),
+        ({"n_jobs": "all"}, TypeError, "n_jobs must be"),
+    ],
+)
+def test_bad_settings_are_refused_before_any_work(estimator, settings, error, message):
+    model = clone(estimator).set_params(**settings)
+    with pytest.raises(error, match=message):
+        model.fit(X, Y)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("kernel", ["sobolev", "poly", "cosine", [], ["laplacian"] * 5])
+def test_kernels_that_cells_cannot_use_are_refused(kernel):
+    with pytest.raises(ValueError, match="kernel"):
+        SkewRidge(kernel=kernel).fit(X, Y)
+
+
+def test_one_kernel_is_enough():
+    model = fitted(SkewRidge(kernel="laplacian", random_state=0))
+    assert len(model.weights_) == 3
+    assert model.tuning_.members == ("global", "laplacian", "linear")
+
+
+@both
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+def test_few_rows_give_a_sane_fit(estimator, n):
+    model = fitted(estimator, X[:n], Y[:n])
+    prediction = model.predict(X_TEST)
+    span = np.ptp(Y[:n])
+    assert np.isfinite(prediction).all()
+    assert prediction.min() >= Y[:n].min() - 0.1 * span - 1e-12
+    assert prediction.max() <= Y[:n].max() + 0.1 * span + 1e-12
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, 7.5, -1e-200])
+def test_a_constant_response_is_predicted(estimator, value):
+    model = fitted(estimator, y=np.full(len(Y), value))
+    np.testing.assert_allclose(model.predict(X_TEST), value)
+    assert model.risk_.mse == pytest.approx(0.0, abs=1e-300)
+
+
+@both
+def test_useless_columns_are_listed(estimator):
+    frame = pd.DataFrame(X, columns=["east", "north"]).assign(same=3.0)
+    model = fitted(estimator, X=frame)
+    assert "same" in model.dropped_features_
+    assert "east" not in model.dropped_features_
+    assert model.feature_scale_.shape == (3,)
+    assert model.feature_scale_[0] > 0.0 == model.feature_scale_[2]
+    assert "not used" in model._repr_html_()
+
+
+@both
+def test_a_cell_of_a_million_does_little_harm(estimator):
+    wild = X.copy()
+    wild[7, 0] = 1e6
+    model = fitted(estimator, X=wild)
+    assert np.mean((model.predict(X_TEST) - TRUTH) ** 2) < 0.1 * TRUTH.var()
+
+
+def test_a_row_that_decides_the_risk_is_named():
+    y = Y.copy()
+    y[11] = 1e4
+    with pytest.warns(UserWarning, match="Row 11 holds .*% of the stated squared error"):
+        SkewRidge(random_state=0).fit(X, y)
+
+
+@both
+def test_intervals_come_from_left_out_errors_without_a_refit(estimator, monkeypatch):
+    model = fitted(estimator)
+    monkeypatch.setattr(type(model), "fit", None)
+    low, high = model.predict_interval(X_TEST, coverage=0.8)
+    noisy = TRUTH + 0.02 * np.random.default_rng(5).normal(size=len(TRUTH))
+    assert 0.7 < np.mean((low <= noisy) & (noisy <= high)) < 0.9
+    assert model.calibration_[0].source == "left out"
+
+
+@both
+def test_rows_of_weight_zero_are_predicted_as_rows_that_were_not_seen(estimator):
+    counts = np.ones(len(Y))
+    counts[:50] = 0.0
+    model = clone(estimator).fit(X, Y, sample_weight=counts)
+    np.testing.assert_allclose(model.loo_prediction_[:50], model.predict(X[:50]), atol=1e-12)
+    assert np.array_equal(model.predict(X_TEST), fitted(estimator, X[50:], Y[50:]).predict(X_TEST))
+
+
+@both
+def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator):
+    model = fitted(estimator)
+    before = model.predict(X_TEST)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, 2), np.nan), np.ones(5))
+    assert np.array_equal(model.predict(X_TEST), before)

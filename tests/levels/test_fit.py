@@ -1,0 +1,147 @@
+"""Two levels and their blend: held to the reference, to copies, and to honesty by simulation."""
+
+import numpy as np
+import pytest
+
+from skewridge import reference
+from skewridge.engine.job import Job
+from skewridge.levels.fit import fit_blended, is_small, outer_folds, outer_predictions
+from skewridge.levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
+
+SETTINGS = LevelSettings(cell_size=150, seed=3)
+
+
+def table(n, d, seed, noise=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    truth = np.sin(2 * X[:, 0]) + (X[:, 1] ** 2 if d > 1 else 0.0)
+    return X, truth + noise * rng.normal(size=n), truth
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, _ = table(500, 3, 0)
+    return X, y, fit_blended(X, y, np.ones(500), settings=SETTINGS, job=Job())
+
+
+def as_rows(X, y):
+    return Rows(X, y[:, None], np.ones(len(y)))
+
+
+def test_the_engine_is_the_reference_with_what_was_learned(fitted):
+    X, y, _ = fitted
+    rows = as_rows(X, y)
+    found = fit_members(rows, SETTINGS, Job())
+    levels = found.members.levels
+    new = table(60, 3, 1)[0]
+    forms, new_forms = levels.forms(X), levels.forms(new)
+    guide = (found.honest[0][:, 0] - levels.mean) / levels.spread
+    first = levels.level_one.predict(new)[:, 0]
+    new_guide = (first - levels.mean) / levels.spread
+    honest, predictions = [found.honest[0][:, 0]], [first]
+    for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned, strict=True):
+        local = reference.Local(kernel, model.scales, learned.ridge, learned.trend)
+        Z, Z_new = (
+            np.column_stack([f[:, model.used], g]) * model.scales for f, g in ((forms, guide), (new_forms, new_guide))
+        )
+        left_out, predicted = reference.cells_fit(
+            local,
+            forms[:, model.used],
+            (y - model.means) / model.units,
+            guide,
+            model.cells.partitions.cells_of(Z),
+            new_forms=new_forms[:, model.used],
+            new_guide=new_guide,
+            new_cells=model.cells.partitions.cells_of(Z_new),
+        )
+        honest.append(left_out * model.units[0] + model.means[0])
+        predictions.append(predicted * model.units[0] + model.means[0])
+    for ours, theirs in zip(found.honest, honest, strict=False):
+        np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-8 * y.std())
+    for ours, theirs in zip(found.members.predict(new), predictions, strict=False):
+        np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-8 * y.std())
+
+
+def test_the_blend_is_the_references(fitted):
+    X, y, fit = fitted
+    honest = np.column_stack(outer_predictions(as_rows(*distinct_order(X, y)), SETTINGS, Job()))
+    ordered = distinct_order(X, y)[1]
+    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
+    new = table(40, 3, 1)[0]
+    members = np.hstack(fit.model.members.predict(new))
+    expected = reference.blend(honest, ordered, members)
+    np.testing.assert_allclose(fit.model.predict(new)[:, 0], expected, atol=1e-8 * y.std())
+
+
+def distinct_order(X, y):
+    """The rows in the order of the hash of x, which a fit puts them in."""
+    from skewridge.ridge.distinct import collapse_rows
+
+    rows = collapse_rows(X, y[:, None], np.ones(len(y)), SETTINGS.seed).rows
+    return X[rows], y[rows]
+
+
+def test_few_rows_are_judged_by_outer_folds_that_share_the_response_out():
+    assert is_small(2999, 2)
+    assert not is_small(3000, 2)
+    assert is_small(4999, 100)
+    assert not is_small(5000, 100)
+    X, y, _ = table(103, 2, 0)
+    folds = outer_folds(as_rows(X, y))
+    assert np.bincount(folds).tolist() == [21, 21, 21, 20, 20]
+    means = [y[folds == f].mean() for f in range(5)]
+    assert np.ptp(means) < 0.3 * y.std()
+
+
+def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
+    X, y, _ = table(120, 2, 0)
+    rows = as_rows(X, y)
+    folds = outer_folds(rows)
+    honest = outer_predictions(rows, SETTINGS, Job())
+    own = folds == folds[7]
+    changed = y.copy()
+    changed[7] += 1e-3  # keeps the order of the responses, and so the folds
+    assert np.array_equal(outer_folds(as_rows(X, changed)), folds)
+    again = outer_predictions(as_rows(X, changed), SETTINGS, Job())
+    for before, after in zip(honest, again, strict=True):
+        assert np.array_equal(before[own], after[own])
+        assert not np.array_equal(before[~own], after[~own])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, FEWEST_ROWS - 1])
+def test_too_few_rows_are_fitted_by_ridge_regression_alone(n):
+    X, y, _ = table(n, 2, 0)
+    fit = fit_blended(X, y, np.ones(n), settings=SETTINGS)
+    assert fit.model.members.levels is None
+    assert np.isfinite(fit.model.predict(X)).all()
+    assert fit.model.predict(X).shape == (n, 1)
+
+
+def test_rows_at_one_point_are_predicted_by_their_mean():
+    fit = fit_blended(np.zeros((30, 2)), np.arange(30.0), np.ones(30), settings=SETTINGS)
+    np.testing.assert_allclose(fit.model.predict(np.ones((3, 2))), 14.5)
+    assert fit.risk.mse == pytest.approx(np.var(np.arange(30.0)))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e140])
+def test_units_of_the_response_change_nothing(scale):
+    X, y, _ = table(150, 2, 0)
+    one, other = (fit_blended(X, v, np.ones(150), settings=SETTINGS) for v in (y, y * scale))
+    np.testing.assert_allclose(other.model.predict(X) / scale, one.model.predict(X), rtol=1e-6, atol=1e-8)
+
+
+def test_threads_do_not_change_a_bit():
+    X, y, _ = table(400, 3, 0)
+    one, two = (fit_blended(X, y, np.ones(400), settings=SETTINGS, job=Job(n)) for n in (1, 2))
+    assert np.array_equal(one.left_out, two.left_out)
+    assert np.array_equal(one.model.predict(X), two.model.predict(X))
+
+
+def test_scores_move_the_blend_to_the_rows_that_count():
+    X, y, _ = table(300, 2, 0)
+    rare = (y > np.quantile(y, 0.9)).astype(float) + 0.01
+    plain = fit_blended(X, y, np.ones(300), settings=SETTINGS)
+    aimed = fit_blended(X, y, np.ones(300), settings=SETTINGS, scores=rare)
+    assert not np.array_equal(plain.left_out, aimed.left_out)
+    errors = [np.average((fit.left_out - y) ** 2, weights=rare) for fit in (aimed, plain)]
+    assert errors[0] < 1.1 * errors[1]
