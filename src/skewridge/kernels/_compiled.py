@@ -135,20 +135,38 @@ def _squares(x, right, start, stop, row):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
+def _absolutes(x, right, start, stop, row):
+    """Absolute distances, features in fours as in _squares."""
+    m, d, f = stop - start, x.size, 0
+    row[:m] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            row[j] += (abs(u0 - z0[j]) + abs(u1 - z1[j])) + (abs(u2 - z2[j]) + abs(u3 - z3[j]))
+        f += 4
+    for g in range(f, d):
+        u0, z0 = x[g], right[g, start:stop]
+        for j in range(m):
+            row[j] += abs(u0 - z0[j])
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
 def _similarity(code, x, right, start, stop, row):
     """The argument of the kernel's profile: squared or absolute distance, inner product, or product of minima."""
     m, one = stop - start, row.dtype.type(1)
-    if code not in (LAPLACIAN, POLYNOMIAL, SOBOLEV):
+    if code == LAPLACIAN:
+        _absolutes(x, right, start, stop, row)
+        return
+    if code not in (POLYNOMIAL, SOBOLEV):
         _squares(x, right, start, stop, row)
         return
     row[:m] = 1.0 if code == SOBOLEV else 0.0
     for f in range(x.size):
         u = x[f]
         z = right[f, start:stop]
-        if code == LAPLACIAN:
-            for j in range(m):
-                row[j] += abs(u - z[j])
-        elif code == POLYNOMIAL:
+        if code == POLYNOMIAL:
             for j in range(m):
                 row[j] += u * z[j]
         else:
@@ -565,3 +583,116 @@ def gradient(code, degree, left, right, coef, out):
                 for j in range(stop - start):
                     total += row[j] * coef[start + j] * _direction(code, left[i, f], right[f, start + j])
                 out[i, f] += total
+
+
+@njit(nogil=True, cache=True)
+def distances_from(code, x, scales, right, out):
+    """Distances from x to every right point, features times their scales.
+
+    1-norms for the laplacian, else squared.
+    """
+    for start in range(0, out.size, TILE_COLUMNS):
+        stop = min(start + TILE_COLUMNS, out.size)
+        part = out[start:stop]
+        part[:] = 0.0
+        for f in range(x.size):
+            u, s, z = x[f], scales[f], right[f, start:stop]
+            if code == LAPLACIAN:
+                for j in range(part.size):
+                    part[j] += s * abs(u - z[j])
+            else:
+                for j in range(part.size):
+                    t = s * (u - z[j])
+                    part[j] += t * t
+
+
+@njit(nogil=True, cache=True)
+def project_out_mean(lower, solved, total, out):
+    """A - g g' / total in full, from the lower triangle of a symmetric A; tiles stay in cache."""
+    n = lower.shape[0]
+    for top in range(0, n, TRANSPOSE_TILE):
+        bottom = min(top + TRANSPOSE_TILE, n)
+        for start in range(0, bottom, TRANSPOSE_TILE):
+            for i in range(top, bottom):
+                for j in range(start, min(start + TRANSPOSE_TILE, i + 1)):
+                    out[i, j] = lower[i, j] - solved[i] * (solved[j] / total)
+            for j in range(start, min(start + TRANSPOSE_TILE, bottom)):
+                for i in range(max(top, j), bottom):
+                    out[j, i] = out[i, j]
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def _add_absolutes(x, right, start, row, out):
+    """Add sum_j row_j |x_f - z_jf| to every feature's sum; features in fours as in _squares."""
+    m, d, f = right.shape[1] - start, x.size, 0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:], right[f + 1, start:]
+        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(m):
+            w = row[j]
+            s0 += w * abs(u0 - z0[j])
+            s1 += w * abs(u1 - z1[j])
+            s2 += w * abs(u2 - z2[j])
+            s3 += w * abs(u3 - z3[j])
+        out[f] += s0
+        out[f + 1] += s1
+        out[f + 2] += s2
+        out[f + 3] += s3
+        f += 4
+    for g in range(f, d):
+        u0, z0, s0 = x[g], right[g, start:], 0.0
+        for j in range(m):
+            s0 += row[j] * abs(u0 - z0[j])
+        out[g] += s0
+
+
+@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+def _add_squares(x, right, start, row, out):
+    """The same with squares of differences."""
+    m, d, f = right.shape[1] - start, x.size, 0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:], right[f + 1, start:]
+        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(m):
+            w, t0, t1, t2, t3 = row[j], u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
+            s0 += w * (t0 * t0)
+            s1 += w * (t1 * t1)
+            s2 += w * (t2 * t2)
+            s3 += w * (t3 * t3)
+        out[f] += s0
+        out[f + 1] += s1
+        out[f + 2] += s2
+        out[f + 3] += s3
+        f += 4
+    for g in range(f, d):
+        u0, z0, s0 = x[g], right[g, start:], 0.0
+        for j in range(m):
+            t0 = u0 - z0[j]
+            s0 += row[j] * (t0 * t0)
+        out[g] += s0
+
+
+@njit(nogil=True, cache=True)
+def scale_gradient(code, degree, left, right, similar, weights, out):
+    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1 and a symmetric W.
+
+    Similarities and W are read above the diagonal: the halves are equal, and a row's distance to
+    itself is 0.
+    """
+    n = left.shape[0]
+    row = np.empty(n)
+    out[:] = 0.0
+    for i in range(n - 1):
+        m = n - i - 1
+        row[:m] = similar[i, i + 1 :]
+        _slope(code, degree, row, m)
+        for j in range(m):
+            row[j] *= 2.0 * weights[i, i + 1 + j]
+        if code == LAPLACIAN:
+            _add_absolutes(left[i], right, i + 1, row, out)
+        else:
+            _add_squares(left[i], right, i + 1, row, out)

@@ -246,3 +246,30 @@ def gradient(code: int, degree: int, left: FloatArray, right: FloatArray, coef: 
         slopes = _slope(code, degree, _similarity(code, left[rows], right)) * coef
         for f, z in enumerate(right):
             out[rows, f] = np.sum(slopes * _direction(code, left[rows, f, None], z), axis=1)
+
+
+def distances_from(code: int, x: FloatArray, scales: FloatArray, right: FloatArray, out: FloatArray) -> None:
+    """Distances from x to every right point, features times their scales."""
+    out[:] = _similarity(code, (x * scales)[None, :], right * scales[:, None])[0]
+
+
+def project_out_mean(lower: FloatArray, solved: FloatArray, total: float, out: FloatArray) -> None:
+    """A - g g' / total in full from the lower triangle of a symmetric A."""
+    half = np.tril(lower - np.outer(solved, solved / total))
+    out[:] = half + np.tril(half, -1).T
+
+
+def scale_gradient(
+    code: int,
+    degree: int,
+    left: FloatArray,
+    right: FloatArray,
+    similar: FloatArray,
+    weights: FloatArray,
+    out: FloatArray,
+) -> None:
+    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1 and a symmetric W."""
+    pulls = 2.0 * np.triu(weights, 1) * _slope(code, degree, np.triu(similar, 1))
+    for f, z in enumerate(right):
+        gaps = np.abs(left[:, f, None] - z)
+        out[f] = np.sum(pulls * (gaps if code == LAPLACIAN else gaps * gaps))

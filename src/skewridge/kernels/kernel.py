@@ -157,6 +157,18 @@ class Kernel:
         self._loop("gradient")(self.prepare(X), self.prepare_right(Z), coef, out)
         return out * self._stretch(X)
 
+    def scale_gradient(self, X: FloatArray, similar: FloatArray, weights: FloatArray) -> FloatArray:
+        """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f of every feature f at s = 1, (d,); W is symmetric.
+
+        ``similar`` has the rows' similarities above its diagonal, see :meth:`similarity_upper`.
+        """
+        if self.name in BANDWIDTH_FREE:
+            names = ", ".join(name for name in KERNELS if name not in BANDWIDTH_FREE)
+            raise ValueError(f"the {self.name} kernel has no scales to learn; use one of {names}")
+        left, out = self.prepare(X), np.empty(X.shape[1])
+        self._loop("scale_gradient")(left, np.ascontiguousarray(left.T), similar, weights, out)
+        return out
+
     def _stretch(self, X: FloatArray) -> FloatArray | float:
         """d prepared / d x: the chain rule of :meth:`prepare`."""
         if self.bandwidth is not None:

@@ -65,6 +65,29 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     return total
 
 
+def cholesky_inverse(factor: FloatArray) -> FloatArray:
+    """Overwrite the lower triangle of L with that of (L L')^-1."""
+    n, info = _order(factor), ctypes.c_int()
+    _routine("dpotri", 5)(b"U", _int(n), _data(factor), _int(n), ctypes.byref(info))
+    if info.value > 0:
+        raise NotPositiveDefinite(f"pivot {info.value} of {n} is 0", info.value)
+    return factor
+
+
+def add_gram(a: FloatArray, columns: FloatArray, factor: float) -> FloatArray:
+    """Add factor * C C' to the lower triangle of a, for C of shape (n, k)."""
+    n, columns = _order(a), np.ascontiguousarray(columns, dtype=np.float64)
+    if columns.ndim != 2 or len(columns) != n:
+        raise ValueError(f"columns of {n} rows are needed; got an array of shape {columns.shape}")
+    k = columns.shape[1]
+    alpha, one = (ctypes.byref(ctypes.c_double(value)) for value in (factor, 1.0))
+    if k:
+        _routine("dsyrk", 10, "cython_blas")(
+            *(b"U", b"T", _int(n), _int(k), alpha, _data(columns), _int(k), one, _data(a), _int(n)),
+        )
+    return a
+
+
 def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -> FloatArray:
     """Overwrite every row v of a C-ordered matrix with L^-1 v, or with L'^-1 v."""
     n, one = _order(factor), ctypes.byref(ctypes.c_double(1.0))

@@ -1,0 +1,181 @@
+"""The forms in which kernels see the columns of a table.
+
+Every column that varies enters twice: standardised, which keeps distances, and as normal scores of
+its ranks, which spreads crowded values and tames far ones. Learned scales decide between the two.
+
+Each form is a piecewise linear function of its column, flat beyond its first and last knot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import TINIEST
+from skewridge.features.scaling import CONSTANT
+
+MOST_DEVIATIONS = 8.0  # standardised values are clipped here
+MOST_SCORE = 3.0  # and normal scores here
+MOST_KNOTS = 10_000  # of one form: 160 kB in a model file
+
+
+@dataclass(frozen=True)
+class FeatureForms:
+    """What was learned of a table's columns, to be applied to any rows; see :func:`learn_forms`.
+
+    Form j of a row is ``scores[j]`` interpolated at ``knots[j]`` for its value of column
+    ``columns[j]``; values beyond the knots are taken for the first or last one.
+
+    Attributes
+    ----------
+    n_columns : int, columns of the table
+    columns : (D,) array, the column that each form came from
+    ranked : (D,) array, True for normal scores of ranks, False for standardised values
+    knots, scores : tuples of D arrays
+    """
+
+    n_columns: int
+    columns: IntArray
+    ranked: BoolArray
+    knots: tuple[FloatArray, ...]
+    scores: tuple[FloatArray, ...]
+
+    def __len__(self) -> int:
+        """The number of forms, D."""
+        return len(self.columns)
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the forms of rows, (n, D)."""
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise ValueError(
+                f"rows of {self.n_columns} columns are needed, as in the table that the forms were "
+                f"learned from; got an array of shape {X.shape}"
+            )
+        out = np.empty((len(X), len(self)))
+        for j, column in enumerate(self.columns):
+            out[:, j] = _interpolate(X[:, column], self.knots[j], self.scores[j])
+        return out
+
+    def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
+        """The same with some forms only, by a mask or by their places."""
+        places = np.arange(len(self))[forms]
+        return FeatureForms(
+            n_columns=self.n_columns,
+            columns=self.columns[places],
+            ranked=self.ranked[places],
+            knots=tuple(self.knots[j] for j in places),
+            scores=tuple(self.scores[j] for j in places),
+        )
+
+    @property
+    def unused_columns(self) -> IntArray:
+        """Columns that no form comes from: constant ones, and those that were dropped."""
+        return np.setdiff1d(np.arange(self.n_columns), self.columns)
+
+
+def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> FeatureForms:
+    """Learn the forms of a table's columns, each of mean 0 and standard deviation 1.
+
+    A column that varies is standardised, (x - mean) / sd clipped at 8, and turned into normal
+    scores of its mid-ranks, clipped at 3. A column of two values needs one form, a constant one
+    none. Standardised forms come first.
+
+    Parameters
+    ----------
+    X : (n, d) array
+    frequencies : (n,) array, how often every row occurs; None: once
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 2.0], [0.0, 5.0, 3.0], [1.0, 5.0, 99.0]])
+    >>> forms = learn_forms(X)
+    >>> forms.columns.tolist(), forms.ranked.tolist(), forms.unused_columns.tolist()
+    ([0, 2, 2], [False, False, True], [1])
+    >>> forms(X).round(2)
+    array([[-1.  , -0.6 , -1.36],
+           [ 1.  , -0.58, -0.38],
+           [-1.  , -0.55,  0.38],
+           [ 1.  ,  1.73,  1.36]])
+    """
+    f = np.ones(len(X)) if frequencies is None else frequencies
+    columns = [_distinct(x, f) for x in X.T]
+    varying = [j for j, (values, totals) in enumerate(columns) if _varies(values, totals)]
+    many = [j for j in varying if len(columns[j][0]) > 2]
+    found = [_standardised(*columns[j]) for j in varying] + [_ranked(*columns[j]) for j in many]
+    return FeatureForms(
+        n_columns=X.shape[1],
+        columns=np.array(varying + many, dtype=np.int64),
+        ranked=np.arange(len(found)) >= len(varying),
+        knots=tuple(knots for knots, _ in found),
+        scores=tuple(scores for _, scores in found),
+    )
+
+
+def _distinct(x: FloatArray, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The distinct values of a column, ascending, and how often each occurs.
+
+    All that is learned is learned from these: the order of rows, and copies of them, cannot matter.
+    """
+    counted = frequencies > 0.0
+    values, which = np.unique(x[counted] + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
+    totals = np.bincount(which, frequencies[counted], minlength=len(values))
+    return values, totals.astype(np.float64)
+
+
+def _moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
+    """The weighted mean and standard deviation; no size of values overflows or vanishes."""
+    unit = float(np.abs(values).max()) or 1.0
+    scaled = values / unit
+    mean = float(np.average(scaled, weights=totals))
+    return mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
+
+
+def _varies(values: FloatArray, totals: FloatArray) -> bool:
+    """True unless a column is constant up to rounding."""
+    if len(values) < 2:
+        return False
+    _, deviation = _moments(values, totals)
+    return deviation > max(CONSTANT * float(np.abs(values).max()), TINIEST)
+
+
+def _standardised(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Knots 8 standard deviations either side of the mean."""
+    mean, deviation = _moments(values, totals)
+    reach = np.array([-MOST_DEVIATIONS, MOST_DEVIATIONS])
+    return _unit_spread(mean + reach * deviation, reach, values, totals)
+
+
+def _ranked(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Knots at the distinct values, or at some of them where they are very many."""
+    ranks = (np.cumsum(totals) - 0.5 * totals) / totals.sum()
+    scores = np.clip(ndtri(ranks), -MOST_SCORE, MOST_SCORE)
+    places = _spread_over(scores, MOST_KNOTS) if len(scores) > MOST_KNOTS else slice(None)
+    return _unit_spread(values[places], scores[places], values, totals)
+
+
+def _spread_over(scores: FloatArray, n_knots: int) -> IntArray:
+    """Places evenly over ascending scores, from the last lowest to the first highest."""
+    grid = np.linspace(scores[0], scores[-1], n_knots)
+    places = np.searchsorted(scores, grid, side="right") - 1
+    places[-1] = np.searchsorted(scores, scores[-1])
+    return np.unique(places)
+
+
+def _unit_spread(
+    knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The same knots, with scores that give the column mean 0 and standard deviation 1."""
+    mean, deviation = _moments(_interpolate(values, knots, scores), totals)
+    return knots, (scores - mean) / deviation
+
+
+def _interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:
+    """Piecewise linear, flat beyond the ends; by shares of an interval, which cannot overflow."""
+    x = np.clip(x, knots[0], knots[-1])
+    left = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+    share = (x - knots[left]) / (knots[left + 1] - knots[left])
+    return np.asarray(scores[left] + share * (scores[left + 1] - scores[left]))

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, rankdata
+
+from skewridge.features import forms as module
+from skewridge.features.forms import learn_forms
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return np.column_stack(
+        [
+            rng.normal(size=200) * 3 + 50,
+            np.exp(2 * rng.normal(size=200)),
+            rng.integers(0, 5, 200),
+            rng.random(200) < 0.1,
+            np.full(200, 7.3),
+        ]
+    ).astype(float)
+
+
+def test_forms_equal_their_formulas(table):
+    forms = learn_forms(table)
+    assert forms.columns.tolist() == [0, 1, 2, 3, 0, 1, 2]
+    assert forms.ranked.tolist() == [False] * 4 + [True] * 3
+    assert forms.unused_columns.tolist() == [4]
+    for j, (column, ranked) in enumerate(zip(forms.columns, forms.ranked, strict=True)):
+        x = table[:, column]
+        z = np.clip((x - x.mean()) / x.std(), -8, 8)
+        if ranked:
+            z = np.clip(norm.ppf((rankdata(x) - 0.5) / len(x)), -3, 3)
+        np.testing.assert_allclose(forms(table)[:, j], (z - z.mean()) / z.std(), atol=1e-12)
+
+
+def test_every_form_has_mean_0_and_sd_1(table):
+    Z = learn_forms(table)(table)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(Z.std(axis=0), 1, rtol=1e-12)
+
+
+@given(seed=st.integers(0, 1000))
+def test_a_row_of_weight_two_is_two_rows(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=30), rng.integers(0, 4, 30), rng.random(30) < 0.3])
+    f = rng.integers(0, 4, 30)
+    copies = rng.permutation(np.repeat(np.arange(30), f))
+    weighted, repeated = learn_forms(X, f.astype(float)), learn_forms(X[copies])
+    np.testing.assert_allclose(weighted(X), repeated(X), rtol=0, atol=1e-12)
+
+
+def test_new_rows_are_clipped_in_sd_and_flat_in_ranks():
+    x = np.random.default_rng(0).normal(size=(500, 1))
+    forms = learn_forms(x)
+    far = np.array([[-1e300], [-9.0 * x.std()], [x.min()], [x.max()], [20.0], [1e300]])
+    plain, ranks = forms(far).T
+    assert plain[0] == plain[1] == pytest.approx(-8.0)
+    assert plain[-1] == plain[-2] == pytest.approx(8.0)
+    assert ranks[0] == ranks[1] == ranks[2]
+    assert ranks[3] == ranks[4] == ranks[5]
+    assert ranks[3] == forms(x)[:, 1].max()
+
+
+def test_forms_grow_with_their_column_also_between_training_values(table):
+    forms = learn_forms(table)
+    grid = np.linspace(table.min(axis=0) - 1, table.max(axis=0) + 1, 1000)
+    assert np.all(np.diff(forms(grid), axis=0) >= 0)
+
+
+@pytest.mark.parametrize("size", [1e150, 1e-200, 1e-290])
+def test_units_do_not_matter(table, size):
+    X = table[:, :3]
+    np.testing.assert_allclose(learn_forms(X * size)(X * size), learn_forms(X)(X), atol=1e-12)
+
+
+def test_one_wild_cell_leaves_ranks_as_they_were():
+    x = np.random.default_rng(0).normal(size=1000)
+    wild = x.copy()
+    wild[x.argmax()] = 1e6
+    a, b = learn_forms(x[:, None]), learn_forms(wild[:, None])
+    np.testing.assert_allclose(b(wild[:, None])[:, 1], a(x[:, None])[:, 1], atol=1e-12)
+    assert np.isfinite(b(wild[:, None])).all()
+
+
+def test_a_column_that_only_rounding_varies_is_constant():
+    X = np.column_stack([0.1 + 1e-17 * np.arange(50), 1e6 + 1e-9 * np.arange(50), np.zeros(50)])
+    forms = learn_forms(X)
+    assert len(forms) == 0
+    assert forms(X).shape == (50, 0)
+    assert forms.unused_columns.tolist() == [0, 1, 2]
+
+
+def test_integers_and_signed_zeros_are_numbers():
+    X = np.array([[0.0], [-0.0], [1.0], [0.0]])
+    forms = learn_forms(X)
+    assert len(forms) == 1
+    assert len(np.unique(forms(X))) == 2
+    counts = np.arange(12).reshape(6, 2) % 5
+    real = counts * 1.0
+    np.testing.assert_array_equal(learn_forms(counts)(counts), learn_forms(real)(real))
+
+
+def test_very_many_values_share_knots(monkeypatch):
+    x = np.exp(np.random.default_rng(0).normal(size=(3000, 1)))
+    whole = learn_forms(x)
+    monkeypatch.setattr(module, "MOST_KNOTS", 300)
+    thin = learn_forms(x)
+    assert 200 < len(thin.knots[1]) <= 300
+    np.testing.assert_allclose(thin(x), whole(x), atol=0.02)  # knots are 6 / 300 apart
+    np.testing.assert_allclose(thin(x).std(axis=0), 1.0, rtol=1e-12)
+
+
+def test_some_forms_are_kept(table):
+    forms = learn_forms(table)
+    mask = np.array([True, False, False, True, False, True, False])
+    kept = forms.keep(mask)
+    np.testing.assert_array_equal(kept(table), forms(table)[:, mask])
+    np.testing.assert_array_equal(forms.keep(np.flatnonzero(mask))(table), kept(table))
+    assert kept.columns.tolist() == [0, 3, 1]
+    assert kept.unused_columns.tolist() == [2, 4]
+
+
+def test_another_number_of_columns_is_refused(table):
+    with pytest.raises(ValueError, match="rows of 5 columns are needed"):
+        learn_forms(table)(table[:, :4])
