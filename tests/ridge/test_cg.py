@@ -21,8 +21,8 @@ def both(name, X, Y, w, centers, penalty, **settings):
     ridge = penalty * w.sum()
     sums = sum_features(basis, X, Y, w, JOB)
     direct = ridge_solve(ridge_factor(sums.gram, ridge), sums.moments(np.zeros(Y.shape[1])))
-    stands_for = np.full(len(basis.kept), w.sum() / len(basis.kept))
-    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, stands_for), JOB)
+    center_weights = np.full(len(basis.kept), w.sum() / len(basis.kept))
+    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, center_weights), JOB)
     found = conjugate_solve(normal, Y, **settings)
     return *(basis.features(X) @ beta.T for beta in (direct, found.beta)), found
 
@@ -64,9 +64,9 @@ def test_the_preconditioner_is_exact_when_all_rows_are_centres():
 def test_the_preconditioner_is_the_factor_of_what_the_centres_estimate():
     X, _, _ = rows_of(30)
     basis = make_basis(make_kernel("matern32", X, 0.7), X)
-    stands_for = np.linspace(1, 3, len(basis.kept))
-    factor = np.tril(preconditioner(basis, 0.5, stands_for))
-    expected = basis.factor.T @ (stands_for[:, None] * basis.factor) + 0.5 * np.eye(len(factor))
+    center_weights = np.linspace(1, 3, len(basis.kept))
+    factor = np.tril(preconditioner(basis, 0.5, center_weights))
+    expected = basis.factor.T @ (center_weights[:, None] * basis.factor) + 0.5 * np.eye(len(factor))
     np.testing.assert_allclose(factor @ factor.T, expected, rtol=1e-11, atol=1e-11)
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from skewridge._validation import check_same_order, check_weights, warn_user
 from skewridge.distribution.intervals import calibration_of, rows_needed
-from skewridge.response.sampling import N_FOLDS, choose_rule, make_pool
+from skewridge.response.sampling import N_FOLDS, choose_rule, candidate_rows
 from skewridge.response.slices import slice_edges
 
 
@@ -122,7 +122,7 @@ class IntervalMixin:
     def _cross_fitted(self):
         """Predict every row of the fit by a fit without its fold; equal rows share a fold."""
         X, Y, weights = self._training_rows()
-        pool = make_pool(X if _holds_numbers(X) else Y[:, :0], Y, weights, "auto", self._seed)
+        pool = candidate_rows(X if _holds_numbers(X) else Y, Y, weights, "auto", self._seed)
         folds, prediction = pool.folds[pool.member], np.full(Y.shape, np.nan)
         for fold in range(N_FOLDS):
             rest, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

@@ -13,7 +13,7 @@ from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
-from skewridge.response.sampling import make_pool
+from skewridge.response.sampling import candidate_rows
 from skewridge.response.slices import check_slice_rule
 from skewridge.splines.fit import Wish, fit_rows
 from skewridge.splines.terms import check_pairs, check_splines, make_domain, make_model
@@ -152,7 +152,7 @@ class SmoothingSpline(KernelEstimator):
         free, terms = full.among(domain.varies)
 
         seed = draw_seed(self.random_state)
-        pool = make_pool(X[kept], y[kept, None], weights, self.slices, seed)
+        pool = candidate_rows(X[kept], y[kept, None], weights, self.slices, seed)
         rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
