@@ -1,0 +1,278 @@
+"""Learn a kernel's scales, its ridge and its trend by the gradient of the leave-one-out error.
+
+Adam on the logarithms of scales s, ridge c and trend, one small sample of rows a step, with the
+gradient of the loss L divided by sqrt(L var y): between log L, which forgets rare rows, and L,
+which sees nothing else. The answer is the mean of the last steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._permutation import shuffle
+from skewridge._typing import BoolArray, FloatArray
+from skewridge.engine.job import one_blas_thread
+from skewridge.features.scaling import unit_responses
+from skewridge.kernels import BANDWIDTH_FREE, Kernel
+from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample
+from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
+
+N_STEPS = 100
+BATCH_SIZE = 400
+FIRST_RATE, LAST_RATE = 0.1, 0.03
+DECAY_FROM = 0.3  # of the steps; then the rate falls to LAST_RATE on a straight line
+AVERAGED = 0.3  # the last steps, whose mean is the answer
+MOMENTUM, MEMORY, LEAST_SIZE = 0.9, 0.99, 1e-8  # of Adam
+LEAST_LOSS = 1e-4  # of the variance: below, steps get shorter with the loss
+START_RIDGE, START_TREND = 0.01, 1.0
+RIDGES, TRENDS = (1e-7, 30.0), (1e-4, 1e4)
+MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
+RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
+PAIRS = 2000  # of rows that the median distance is taken over
+
+
+@dataclass(frozen=True)
+class LearnedKernel:
+    """Scales, ridge and trend, and how the learning went.
+
+    Attributes
+    ----------
+    scales : (d,) array, what features are multiplied by before they enter the kernel
+    ridge : float, c in k(s z, s z') + trend Q Q' + c diag(1 / f)
+    trend : float; 0 where there is no Q
+    losses : (n_steps,) array, the leave-one-out error of every step's sample over the variance of
+        y; NaN for steps that could not be used
+    """
+
+    scales: FloatArray
+    ridge: float
+    trend: float
+    losses: FloatArray
+
+    @property
+    def n_used(self) -> int:
+        """Steps that could be used."""
+        return int(np.isfinite(self.losses).sum())
+
+    @property
+    def learned(self) -> bool:
+        """False if no step could be used: scales, ridge and trend are the starting values."""
+        return self.n_used > 0
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is learned from: standardised responses, and all that goes with the rows."""
+
+    kernel: Kernel
+    Z: FloatArray
+    Y: FloatArray
+    Q: FloatArray
+    frequencies: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Where theta = (log scales, log ridge, log trend) begins, its bounds, and what is learned."""
+
+    theta: FloatArray
+    low: FloatArray
+    high: FloatArray
+    free: BoolArray
+
+    def bounded(self, theta: FloatArray) -> FloatArray:
+        """Theta within its bounds, and what is not learned where it was."""
+        return np.where(self.free, np.clip(theta, self.low, self.high), self.theta)
+
+
+def learn_kernel(
+    kernel: Kernel,
+    Z: FloatArray,
+    Y: FloatArray,
+    *,
+    seed: int,
+    local: bool = False,
+    Q: FloatArray | None = None,
+    frequencies: FloatArray | None = None,
+    weights: FloatArray | None = None,
+    scales: FloatArray | None = None,
+    learn_scales: bool = True,
+    ridge: float | None = None,
+    n_steps: int = N_STEPS,
+    batch_size: int = BATCH_SIZE,
+) -> LearnedKernel:
+    """Learn scales, ridge and trend by the exact gradient of the leave-one-out error.
+
+    Parameters
+    ----------
+    kernel : Kernel; of polynomial and sobolev only ridge and trend are learned
+    Z : (N, d) array of distinct rows in their canonical order, without scales
+    Y : (N, p) array, in any units; outputs share what is learned, constant ones are ignored
+    seed : int, the key of all draws
+    local : bool, learn on balls (a row and its nearest ones, the nearer half counts) instead of
+        random rows
+    Q : (N, k) array of trend columns, or None
+    frequencies : (N,) array, how often every row occurs; None: once
+    weights : (N,) array of loss weights >= 0, frequencies times scores; None: the frequencies
+    scales : (d,) array of starting values; None: 1 / median distance
+    learn_scales : bool, False keeps the starting scales
+    ridge : float, keeps the ridge at this value; None learns it
+    n_steps, batch_size : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(300, 2))
+    >>> Y = np.sin(2 * Z[:, :1]) + 0.1 * rng.normal(size=(300, 1))
+    >>> found = learn_kernel(Kernel("matern32", bandwidth=1.0), Z, Y, seed=0, n_steps=40)
+    >>> bool(found.scales[0] > 5 * found.scales[1])  # the second feature says nothing
+    True
+    """
+    f = np.ones(len(Z)) if frequencies is None else frequencies
+    rows = _Rows(
+        kernel=kernel,
+        Z=Z,
+        Y=_standardised(Y, f),
+        Q=np.empty((len(Z), 0)) if Q is None else Q,
+        frequencies=f,
+        weights=f if weights is None else weights,
+    )
+    start = _start(rows, scales, ridge, learn_scales, seed)
+    draws = _draws(rows, local, batch_size, seed)
+    theta, losses = start.theta, np.full(n_steps, np.nan)
+    if len(Z) > 1 and rows.Y.shape[1] and start.free.any():
+        with one_blas_thread():
+            theta, losses = _descend(rows, draws, start, n_steps)
+    return _as_learned(rows, theta, losses)
+
+
+def _standardised(Y: FloatArray, frequencies: FloatArray) -> FloatArray:
+    """Responses of mean 0 and standard deviation 1, without the outputs that are constant."""
+    centred, _, _ = unit_responses(Y, frequencies, centre=True)
+    centred = centred[:, np.any(centred != 0.0, axis=0)]
+    return np.asarray(centred / np.sqrt(np.average(centred**2, axis=0, weights=frequencies)))
+
+
+def _start(
+    rows: _Rows,
+    scales: FloatArray | None,
+    ridge: float | None,
+    learn_scales: bool,
+    seed: int,
+) -> _Start:
+    d, scaled = rows.Z.shape[1], rows.kernel.name not in BANDWIDTH_FREE
+    if scales is None:
+        scales = np.full(d, 1.0 / _median_distance(rows.kernel, rows.Z, seed) if scaled else 1.0)
+    first_ridge = START_RIDGE if ridge is None else ridge
+    return _Start(
+        theta=np.log(np.append(scales, [first_ridge, START_TREND])),
+        low=np.log(np.append(scales / MOST_STRETCH, [RIDGES[0], TRENDS[0]])),
+        high=np.log(np.append(scales * MOST_STRETCH, [RIDGES[1], TRENDS[1]])),
+        free=np.append(np.full(d, scaled and learn_scales), [ridge is None, rows.Q.shape[1] > 0]),
+    )
+
+
+def _median_distance(kernel: Kernel, Z: FloatArray, seed: int) -> float:
+    """The median distance, in bandwidths, of random pairs that are apart; 1 where none is."""
+    some = shuffle(np.arange(min(PAIRS, len(Z))), len(Z), seed, 0)
+    gaps = np.abs(Z[some] - Z[np.roll(some, 1)])
+    distances = gaps.sum(axis=1) if kernel.name == "laplacian" else np.sqrt(np.sum(gaps**2, axis=1))
+    apart = distances[distances > 0.0]
+    return float(np.median(apart)) / float(kernel.bandwidth or 1.0) if len(apart) else 1.0
+
+
+def _draws(rows: _Rows, local: bool, size: int, seed: int) -> Draws:
+    if not local:
+        return RandomBatches(rows.Y, size, seed)
+    return Balls(rows.kernel, np.ascontiguousarray(rows.Z.T), rows.Y, size, seed)
+
+
+def _descend(
+    rows: _Rows,
+    draws: Draws,
+    start: _Start,
+    n_steps: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of the last steps' theta, and the losses of all steps."""
+    theta, adam = start.theta, _Adam(len(start.theta))
+    losses, path = np.full(n_steps, np.nan), np.full((n_steps, len(theta)), np.nan)
+    for t in range(n_steps):
+        sample = draws.draw(t + 1, np.exp(theta[:-2]))
+        if not np.any(rows.weights[sample.rows[sample.counted]] > 0.0):
+            continue
+        try:
+            found = _evaluate(rows, sample, theta)
+        except np.linalg.LinAlgError:
+            theta = start.bounded(theta + RAISE * (np.arange(len(theta)) == len(theta) - 2))
+            continue
+        losses[t] = found.loss
+        move = adam.move(np.where(start.free, _gradient(found), 0.0))
+        theta = path[t] = start.bounded(theta - _rate((t + 1) / n_steps) * move)
+    return _mean_of_last(path, start.theta), losses
+
+
+def _evaluate(rows: _Rows, sample: Sample, theta: FloatArray) -> LeaveOneOut:
+    """The leave-one-out loss and gradient of a sample; LinAlgError where they are not finite."""
+    own = sample.rows
+    with np.errstate(all="ignore"):  # what is not finite is refused by name
+        return leave_one_out(
+            rows.kernel,
+            rows.Z[own] * np.exp(theta[:-2]),
+            rows.Y[own],
+            float(np.exp(theta[-2])),
+            trend=float(np.exp(theta[-1])),
+            Q=rows.Q[own],
+            frequencies=rows.frequencies[own],
+            weights=rows.weights[own] * sample.counted,
+        )
+
+
+def _gradient(found: LeaveOneOut) -> FloatArray:
+    """The gradient in theta over sqrt(L var y); var y is 1."""
+    gradient = np.append(found.log_scales, [found.log_ridge, found.log_trend])
+    return np.asarray(gradient / np.sqrt(found.loss + LEAST_LOSS))
+
+
+def _rate(done: float) -> float:
+    """The step size after a share of the steps."""
+    falling = (1.0 - done) / (1.0 - DECAY_FROM)
+    return LAST_RATE + (FIRST_RATE - LAST_RATE) * min(1.0, falling)
+
+
+class _Adam:
+    """Moves of about unit size: the gradient's running mean over the root of its running square."""
+
+    def __init__(self, size: int) -> None:
+        self._mean, self._square, self._n = np.zeros(size), np.zeros(size), 0
+
+    def move(self, gradient: FloatArray) -> FloatArray:
+        """Take a gradient in and return the move, with the zeros it began with corrected for."""
+        self._n += 1
+        self._mean = MOMENTUM * self._mean + (1.0 - MOMENTUM) * gradient
+        self._square = MEMORY * self._square + (1.0 - MEMORY) * gradient**2
+        mean = self._mean / (1.0 - MOMENTUM**self._n)
+        size = np.sqrt(self._square / (1.0 - MEMORY**self._n))
+        return np.asarray(mean / (size + LEAST_SIZE))
+
+
+def _mean_of_last(path: FloatArray, start: FloatArray) -> FloatArray:
+    """The mean over the last steps that were used; the last used one before them; or the start."""
+    used = np.flatnonzero(np.isfinite(path[:, -1]))
+    if not len(used):
+        return start
+    late = used[used >= (1.0 - AVERAGED) * len(path)]
+    return np.asarray(path[late if len(late) else used[-1:]].mean(axis=0))
+
+
+def _as_learned(rows: _Rows, theta: FloatArray, losses: FloatArray) -> LearnedKernel:
+    values = np.exp(theta)
+    return LearnedKernel(
+        scales=values[:-2],
+        ridge=float(values[-2]),
+        trend=float(values[-1]) if rows.Q.shape[1] else 0.0,
+        losses=losses,
+    )
