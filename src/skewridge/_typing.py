@@ -1,11 +1,25 @@
-"""Types of arrays, in one place."""
+"""Types of arrays, and of parameters that several estimators share, in one place."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
-AnyFloatArray = npt.NDArray[np.floating]  # single or double precision
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+AnyFloatArray: TypeAlias = npt.NDArray[np.floating]  # single or double precision
+
+Auto: TypeAlias = Literal["auto"]
+Bandwidth: TypeAlias = float | Literal["median", "auto"]
+Bytes: TypeAlias = int | float | str  # a number, or a text such as "2GB"
+KernelName: TypeAlias = Literal[
+    "gaussian", "rbf", "matern12", "matern32", "matern52", "laplacian", "polynomial", "poly", "sobolev"
+]
+Prediction: TypeAlias = FloatArray | tuple[FloatArray, FloatArray]  # with or without standard deviations
+RandomState: TypeAlias = int | np.random.RandomState | None
+Scoring: TypeAlias = Literal["mse", "balanced_mse", "sera"] | Callable[[FloatArray], npt.ArrayLike]
+SliceRule: TypeAlias = Literal["scott", "sturges", "fd", "log"] | int | Sequence[float] | FloatArray

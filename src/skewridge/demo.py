@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,20 +21,28 @@ from skewridge.metrics import rare_mse
 
 N_ROWS, N_NODES, BANDWIDTH, SEED = 6000, 60, 0.1, 0
 
-METHODS = {
+METHODS: dict[str, dict[str, Any]] = {
     "Algorithm 1 (classical)": {"n_nodes": N_NODES, "slices": 1},
     "Algorithm 2 (oversampled)": {"n_nodes": N_NODES, "slices": "scott"},
     "exact kernel ridge": {"n_nodes": 1},
 }
-PENALTIES = {
+PENALTIES: dict[str, float | Literal["rule"]] = {
     "(N/k)^(-2/3), the node-size rule, where the published advantage is largest": (N_ROWS / N_NODES) ** (-2 / 3),
     "1/N, the rule in the total number of rows": "rule",
 }
 
 
-def compare(penalty: float | str) -> Iterator[tuple[str, float, float, float, float]]:
-    """Fit the three methods; yield (name, MSE, rare-region MSE, seconds, N~/N), errors against the truth."""
+def score(model: Any) -> tuple[float, float, float]:
+    """Fit a model to the two peaks; return MSE and rare-region MSE against the truth, and seconds."""
     X, y, X_test, truth = make_peaks(N_ROWS, 2, random_state=SEED, return_test=True)
+    start = time.perf_counter()
+    prediction = model.fit(X, y).predict(X_test)
+    seconds = time.perf_counter() - start
+    return float(np.mean((prediction - truth) ** 2)), rare_mse(truth, prediction, y_ref=y), seconds
+
+
+def compare(penalty: float | Literal["rule"]) -> Iterator[tuple[str, float, float, float, float]]:
+    """Fit the three methods; yield (name, MSE, rare-region MSE, seconds, N~/N), errors against the truth."""
     for name, settings in METHODS.items():
         model = DacKernelRidge(
             **settings,
@@ -43,21 +52,13 @@ def compare(penalty: float | str) -> Iterator[tuple[str, float, float, float, fl
             random_state=SEED,
             n_jobs=-1,
         )
-        start = time.perf_counter()
-        prediction = model.fit(X, y).predict(X_test)
-        seconds = time.perf_counter() - start
-        error = float(np.mean((prediction - truth) ** 2))
-        yield name, error, rare_mse(truth, prediction, y_ref=y), seconds, model.n_distinct_ / N_ROWS
+        yield name, *score(model), model.n_distinct_ / N_ROWS
 
 
 def recommend() -> tuple[AdaptiveKernelRidge, float, float, float]:
     """Fit the recommended estimator with its defaults; return it with MSE, rare-region MSE and seconds."""
-    X, y, X_test, truth = make_peaks(N_ROWS, 2, random_state=SEED, return_test=True)
-    start = time.perf_counter()
-    model = AdaptiveKernelRidge(random_state=SEED, n_jobs=-1).fit(X, y)
-    prediction = model.predict(X_test)
-    seconds = time.perf_counter() - start
-    return model, float(np.mean((prediction - truth) ** 2)), rare_mse(truth, prediction, y_ref=y), seconds
+    model = AdaptiveKernelRidge(random_state=SEED, n_jobs=-1)
+    return model, *score(model)
 
 
 def draw(path: Path) -> None:
@@ -72,12 +73,10 @@ def draw(path: Path) -> None:
     X, y, grid, truth = make_peaks(2000, 1, random_state=SEED, return_test=True)
     grid, truth = grid[::20], truth[::20]
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.5), sharey=True, width_ratios=[1, 3, 3], layout="constrained")
-    for ax, (name, slices) in zip(
-        axes[1:], {"Algorithm 1 (classical)": 1, "Algorithm 2 (oversampled)": "scott"}.items(), strict=True
-    ):
+    for ax, name in zip(axes[1:], list(METHODS)[:2], strict=True):
         model = DacKernelRidge(
             n_nodes=100,
-            slices=slices,
+            slices=METHODS[name]["slices"],
             bandwidth=0.05,
             penalty=0.01,
             fit_intercept=False,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import column_or_1d
 
+from skewridge._typing import FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import check_integer, check_real, check_same_order
-from skewridge.response.allocation import Allocation, allocate
+from skewridge.response.allocation import allocate
 from skewridge.response.slices import Slices, slice_response
 
 
@@ -33,30 +38,37 @@ class ResponseStratifiedKFold(BaseCrossValidator):
     [1, 1]
     """
 
-    def __init__(self, n_splits=5, *, slices="scott", random_state=None):
+    def __init__(self, n_splits: int = 5, *, slices: SliceRule = "scott", random_state: RandomState = None) -> None:
         self.n_splits = n_splits
         self.slices = slices
         self.random_state = random_state
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of folds."""
         return check_integer("n_splits", self.n_splits, 2)
 
-    def split(self, X, y, groups=None):
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield (training rows, test rows) for every fold."""
         return super().split(X, y, groups)
 
-    def _iter_test_indices(self, X=None, y=None, groups=None):
+    def _iter_test_indices(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[npt.NDArray[np.intp]]:
         y = _response(y)
         k = check_integer("n_splits", self.n_splits, 2)
         if k > len(y):
             raise ValueError(f"n_splits must not exceed the number of rows; got {k} for {len(y)} rows.")
-        folds: Allocation = allocate(_uncopied(y, self.slices), k, draw_seed(self.random_state))
+        folds = allocate(_uncopied(y, self.slices), k, draw_seed(self.random_state))
         for rows in folds:
             yield rows.astype(np.intp)
 
 
-def response_train_test_split(X, y, *arrays, test_size=0.1, slices="scott", random_state=None):
+def response_train_test_split(
+    X: Any,
+    y: Any,
+    *arrays: Any,
+    test_size: float = 0.1,
+    slices: SliceRule = "scott",
+    random_state: RandomState = None,
+) -> list[Any]:
     """Split rows at random with a share of every slice of y in the test part (the paper's protocol).
 
     Parameters
@@ -98,22 +110,22 @@ def response_train_test_split(X, y, *arrays, test_size=0.1, slices="scott", rand
     return [_take(array, rows) for array in (X, y, *arrays) for rows in parts]
 
 
-def _response(y):
+def _response(y: Any) -> FloatArray:
     if y is None:
         raise ValueError("y is needed: the folds follow its slices.")
     return column_or_1d(y, dtype=np.float64)
 
 
-def _uncopied(y, rule) -> Slices:
+def _uncopied(y: FloatArray, rule: SliceRule) -> Slices:
     return slice_response(y, rule, oversampling=0.0)
 
 
-def draw_seed(random_state) -> int:
+def draw_seed(random_state: RandomState) -> int:
     """Draw the one number that all of a fit's or a split's randomness is keyed by."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _share(test_size, n_rows):
+def _share(test_size: float, n_rows: int) -> float:
     if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
         return check_integer("test_size", test_size, 1, max(1, n_rows - 1)) / n_rows
     share = check_real("test_size", test_size, 0, 1, open_low=True, also=" or a number of rows")
@@ -122,7 +134,7 @@ def _share(test_size, n_rows):
     return share
 
 
-def _take(array, rows):
+def _take(array: Any, rows: IntArray) -> Any:
     """Rows of an array, list, pandas or polars object."""
     if hasattr(array, "iloc"):
         return array.iloc[rows]

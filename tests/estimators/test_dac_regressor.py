@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import DacKernelRidge, DacRegressor
 from skewridge.datasets import make_peaks
-from skewridge.estimators.dac_regressor import seeded
-from skewridge.estimators.intervals import take_rows
+from skewridge.estimators.any_rows import take_rows
+from skewridge.estimators.node_learners import seeded
 from skewridge.kernels import Kernel
 from skewridge.nodes.partition import focus_weights
 from skewridge.nodes.planning import PartitionSettings
@@ -359,7 +359,7 @@ def test_tables_elsewhere_are_refused():
 
 def test_more_nodes_than_rows_are_refused_before_a_pilot_is_made(monkeypatch):
     X, y = make_peaks(60, 2, random_state=0)
-    monkeypatch.setattr("skewridge.estimators.dac_regressor.pilot_of", None)
+    monkeypatch.setattr("skewridge.estimators.partitioned.pilot_of", None)
     with pytest.raises(ValueError, match="n_nodes must not exceed the number of rows; got n_nodes=61 for 60 rows"):
         DacRegressor(Ridge(), n_nodes=61, slice_on="pilot").fit(X, y)
 

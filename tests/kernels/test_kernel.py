@@ -307,7 +307,9 @@ def test_the_plain_loops_equal_the_compiled_ones(name, points, monkeypatch):
         upper = square.copy()
         similar = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
         below = kernel.rescaled_below(square, diagonal, 0.4).copy()
-        pulled = kernel.product(Z, coef[None, :], 0.0).pull(X, np.linspace(0.5, 1.5, len(X)), np.ones((len(X), 1)))
+        pulled = kernel.product(Z, coef[None, :], 0.0).residual_moments(
+            X, np.linspace(0.5, 1.5, len(X)), np.ones((len(X), 1))
+        )
         slopes = kernel.gradient(X, Z, coef)
         return [
             upper,

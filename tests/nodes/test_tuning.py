@@ -13,7 +13,7 @@ from skewridge.metrics import relevance, row_scores
 from skewridge.nodes.planning import PartitionSettings
 from skewridge.nodes.search import CRITERIA, Data, _lowest, _trials
 from skewridge.nodes.trials import judged_rows
-from skewridge.nodes.tuning import Request
+from skewridge.nodes.tuning import KernelSettings
 from skewridge.response.slices import slice_response
 from tests import naive
 
@@ -275,10 +275,10 @@ def test_parabola_finds_the_lowest_penalty_between_grid_points():
 
 
 def test_request_says_what_is_to_be_chosen():
-    request = Request("gaussian", "auto", 3, "gcv", "mse")
+    request = KernelSettings("gaussian", "auto", 3, "gcv", "mse")
     assert request.searches_bandwidth
     assert request.is_local
-    assert not Request("sobolev", "auto", 3, 0.1, "mse").searches_bandwidth
+    assert not KernelSettings("sobolev", "auto", 3, 0.1, "mse").searches_bandwidth
 
 
 @pytest.mark.parametrize("slices", [1, "scott"])

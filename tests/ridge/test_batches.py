@@ -11,7 +11,7 @@ from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, allocate
 from skewridge.response.slices import slice_response
 from skewridge.ridge.batches import Work, divided, solve_share, solve_shares
-from skewridge.ridge.coordinates import make_frame
+from skewridge.ridge.coordinates import make_layout
 from skewridge.ridge.local import Nodes, Workspace, make_nodes
 
 RNG = np.random.default_rng(0)
@@ -22,11 +22,11 @@ KERNEL = Kernel("matern32", bandwidth=1.0)
 
 def work(weights=None):
     penalties = np.linspace(1e-3, 1e-2, 9)
-    return Work(KERNEL, make_frame(KERNEL, X, False, 1e-3, Job()), Y, weights, penalties, NODES)
+    return Work(KERNEL, make_layout(KERNEL, X, False, 1e-3, Job()), Y, weights, penalties, NODES)
 
 
 def direct(work):
-    nodes = make_nodes(KERNEL, X, Y, work.weights, work.penalties, NODES, work.frame)
+    nodes = make_nodes(KERNEL, X, Y, work.weights, work.penalties, NODES, work.layout)
     nodes.solve(np.arange(9), Workspace())
     return nodes.coef
 
@@ -68,7 +68,7 @@ def test_shares_hold_every_node_once_and_no_more_rows_than_allowed(sets, most, w
 
 
 def test_an_unsolvable_node_is_named_as_it_is_called():
-    bad = Work(KERNEL, work().frame, Y, None, np.array([1e-2] * 8 + [-1.0]), NODES)
+    bad = Work(KERNEL, work().layout, Y, None, np.array([1e-2] * 8 + [-1.0]), NODES)
     with pytest.raises(np.linalg.LinAlgError, match=r"Node 8 \("):
         solve_shares(bad, X, Budget(1.0), Job(checkpoint=None))
 

@@ -173,14 +173,16 @@ def test_a_pull_is_its_closed_form(name, features):
     kernel = make_kernel(name, X, 0.9, 2)
     K = kernel.cross(X, Z)
     expected = (w[:, None] * (targets - K @ coef.T)).T @ K
-    np.testing.assert_allclose(kernel.product(Z, coef, 0.0).pull(X, w, targets), expected, rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(
+        kernel.product(Z, coef, 0.0).residual_moments(X, w, targets), expected, rtol=1e-11, atol=1e-10
+    )
 
 
 def test_a_product_that_skips_has_no_pull():
     X = np.random.default_rng(0).random((5000, 2))
     product = make_kernel("gaussian", X, 0.01).product(X, np.ones((1, 5000)))
-    with pytest.raises(ValueError, match="has no pull; make it with tolerance 0"):
-        product.pull(X[:5], np.ones(5), np.ones((5, 1)))
+    with pytest.raises(ValueError, match="has no residual moments; make it with tolerance 0"):
+        product.residual_moments(X[:5], np.ones(5), np.ones((5, 1)))
 
 
 def test_the_inverse_is_that_of_the_normal_equations():

@@ -31,7 +31,7 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     prediction, _ = predict_rows(request, file, frame, False, screen)
     done = ~np.isnan(prediction)
     data = compare(y[done], prediction[done], _reference(file, y, screen))
-    return Answer({"model": request.model, "target": target, **data}, _told(target, data))
+    return Answer({"model": request.model, "target": target, **data}, _as_text(target, data))
 
 
 def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _reference(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
     return y
 
 
-def _told(target: str, data: dict[str, Any]) -> list[str | Table]:
+def _as_text(target: str, data: dict[str, Any]) -> list[str | Table]:
     parts = ("overall", "rare", "rare_by_prediction")
     rows = [[name, *(_number(data[part][name]) for part in parts)] for name in MEASURES]
     table = Table(["", "overall", f"rare {target}", "rare prediction"], rows)

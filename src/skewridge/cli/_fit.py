@@ -63,7 +63,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "seconds": seconds,
         "chosen": facts(model),
     }
-    return Answer(data, _told(data))
+    return Answer(data, _as_text(data))
 
 
 def make_estimator(request: FitRequest) -> Any:
@@ -96,7 +96,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _told(data: dict[str, Any]) -> list[str]:
+def _as_text(data: dict[str, Any]) -> list[str]:
     chosen = ", ".join(f"{name} {value}" for name, value in data["chosen"].items())
     return [
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "

@@ -34,7 +34,8 @@ def describe(path: str) -> Answer:
     }
     rows = [[c.name, c.kind, str(len(c.features)), ", ".join(c.levels)[:60]] for c in columns]
     return Answer(
-        data, [*_told(data), *([Table(["column", "kind", "features", "levels"], rows, numbers=False)] if rows else [])]
+        data,
+        [*_as_text(data), *([Table(["column", "kind", "features", "levels"], rows, numbers=False)] if rows else [])],
     )
 
 
@@ -76,7 +77,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else plain(value)
 
 
-def _told(data: dict[str, Any]) -> list[str]:
+def _as_text(data: dict[str, Any]) -> list[str]:
     rows = "" if data["n_rows"] is None else f", {data['n_rows']:,} rows"
     target = "" if data["target"] is None else f" of {data['target']!r}"
     return [

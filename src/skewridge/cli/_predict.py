@@ -59,7 +59,7 @@ def predict_table(request: PredictRequest, output: str, std: bool, keep: str | N
         "mean": float(done.mean()),
         "largest": float(done.max()),
     }
-    return Answer({} if output == STDOUT else data, [] if output == STDOUT else [_told(data)])
+    return Answer({} if output == STDOUT else data, [] if output == STDOUT else [_as_text(data)])
 
 
 def read_rows(request: PredictRequest, file: ModelFile, screen: Screen) -> Any:
@@ -142,7 +142,7 @@ def _write(frame: Any, output: str) -> None:
             frame.to_csv(file, index=False, sep="\t" if suffix == ".tsv" else ",")
 
 
-def _told(data: dict[str, Any]) -> str:
+def _as_text(data: dict[str, Any]) -> str:
     empty = data["n_rows"] - data["n_predicted"]
     left = f" ({empty:,} without a prediction)" if empty else ""
     return (

@@ -48,8 +48,8 @@ class TableRequest:
     @property
     def encoder(self) -> Any:
         """The encoder that turns the columns into numbers."""
-        policy = "impute" if self.missing == "impute" else "refuse"
-        return TableEncoder(self.categories, self.orders, policy, self.max_categories)
+        missing = self.missing == "impute"
+        return TableEncoder(self.categories, self.orders, "impute" if missing else "refuse", self.max_categories)
 
 
 @dataclass(frozen=True)

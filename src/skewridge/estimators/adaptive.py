@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 
-from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
+from skewridge import _typing as t
+from skewridge._typing import FloatArray, IntArray
+from skewridge._validation import check_weights, warn_user
 from skewridge.centers.account import concerns, tell
-from skewridge.centers.choosing import Chosen, Rows, Wish, affordable, choose, make_pools, most_centers
-from skewridge.centers.features import can_learn
+from skewridge.centers.choosing import Chosen, Rows, affordable, choose, make_pools, most_centers
 from skewridge.centers.fit import feature_importances, fit_model
 from skewridge.centers.judging import Candidate
-from skewridge.engine.chunked import kept_rows, through
+from skewridge.engine.chunked import RowData, kept_rows, through
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.adaptive_settings import ChecksCenterSettings
 from skewridge.estimators.notebook import centers_summary
 from skewridge.estimators.sources import predict_collection
 from skewridge.features.scaling import no_scaling, standard_scaling, unit_responses
 from skewridge.io.dask_collections import is_collection
-from skewridge.kernels import BANDWIDTH_FREE, check_kernel_name
-from skewridge.metrics import SCORINGS, row_scores, scoring_name
+from skewridge.metrics import row_scores, scoring_name
 from skewridge.model_selection import draw_seed
-from skewridge.response.slices import check_slice_rule
 
 
-class AdaptiveKernelRidge(KernelEstimator):
+class AdaptiveKernelRidge(ChecksCenterSettings):
     """Kernel ridge regression on centres that follow the response, with every row in the loss.
 
     ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i - f(x_i))^2 + N penalty
@@ -104,27 +105,31 @@ class AdaptiveKernelRidge(KernelEstimator):
     True
     """
 
+    dual_coef_: FloatArray
+    intercept_: float | FloatArray
+    noise_: float | FloatArray
     _takes_tables = True
+    _summary = centers_summary
 
     def __init__(
         self,
-        n_centers="auto",
-        adapt="auto",
-        slices="auto",
-        slice_on="response",
-        kernel="matern32",
-        bandwidth="auto",
-        degree=3,
-        penalty="auto",
-        scoring="mse",
-        scale_features="auto",
-        solver="auto",
-        fit_intercept=True,
-        memory_limit=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_centers: int | t.Auto = "auto",
+        adapt: float | t.Auto = "auto",
+        slices: t.SliceRule | t.Auto = "auto",
+        slice_on: Literal["response", "pilot", "auto"] = "response",
+        kernel: t.KernelName | Sequence[t.KernelName] = "matern32",
+        bandwidth: t.Bandwidth = "auto",
+        degree: int = 3,
+        penalty: float | Literal["rule", "auto"] = "auto",
+        scoring: t.Scoring = "mse",
+        scale_features: Literal["auto", "learn", "standard"] | None = "auto",
+        solver: Literal["auto", "direct", "cg"] = "auto",
+        fit_intercept: bool = True,
+        memory_limit: t.Bytes | None = None,
+        n_jobs: int | None = None,
+        random_state: t.RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_centers = n_centers
         self.adapt = adapt
         self.slices = slices
@@ -142,7 +147,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose centres, bandwidth and penalty, then solve with every row.
 
         Parameters
@@ -161,7 +166,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         checked, X, y = self._check_data(X, y, job, multi_output=True)
         wish = self._wish
         weights, kept = check_weights(sample_weight, len(X))
-        X, Y = kept_rows(X, kept), kept_rows(y, kept).reshape(len(kept), -1)
+        X, Y = kept_rows(X, kept), np.asarray(kept_rows(y, kept)).reshape(len(kept), -1)
         plain = self.scale_features is None
         scaling = no_scaling(X.shape[1]) if plain else standard_scaling(X, weights, job.unkept)
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
@@ -184,7 +189,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         self._take_over(checked)
         self._single = y.ndim == 1
         self.tuning_ = tell(chosen, model, kept, scoring_name(self.scoring), units)
-        self._remember(X, kept, scaling, model, chosen, means, units)
+        self._scaling, self._model, self._means, self._units = scaling, model, means, units
+        self._remember(X, kept, chosen)
         self.feature_importances_ = importances
         self._seen, self._seed = (X, Y, weights), rows.seed
         self._remember_response(Y, weights)
@@ -192,7 +198,13 @@ class AdaptiveKernelRidge(KernelEstimator):
             warn_user(concern)
         return self
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
+    def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
         """Return the estimate, at most a tenth of their range beyond the responses that were fitted.
 
         Parameters
@@ -221,98 +233,30 @@ class AdaptiveKernelRidge(KernelEstimator):
             std = predict_rows(self._model.std, X, self._job.here, "standard deviations")
             return self._shaped(prediction), self._shaped(std * self._units)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    @property
-    def _wish(self):
-        kernels = [self.kernel] if isinstance(self.kernel, str) else self.kernel
-        return Wish(
-            None if is_auto(self.n_centers) else self.n_centers,
-            None if is_auto(self.adapt) else float(self.adapt),
-            self.slices,
-            self.slice_on,
-            tuple(check_kernel_name(name) for name in kernels),
-            self.bandwidth,
-            self.degree,
-            self.penalty,
-            bool(self.fit_intercept),
-            self._learns,
-            self.solver,
-        )
-
-    @property
-    def _learns(self):
-        """Whether feature scales are learned: "auto" does where the bandwidth is searched as well."""
-        if is_auto(self.scale_features) and isinstance(self.bandwidth, str):
-            names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
-            return self.bandwidth == "auto" and can_learn(tuple(check_kernel_name(name) for name in names), 2)
-        return self.scale_features == "learn"
-
-    def _check_parameters(self):
-        if not is_auto(self.n_centers):
-            check_integer("n_centers", self.n_centers, 1, also=" or 'auto'")
-        if not is_auto(self.adapt):
-            check_real("adapt", self.adapt, 0, 1, also=" or 'auto'")
-        if not is_auto(self.slices):
-            check_slice_rule(self.slices)
-        check_choice("slice_on", self.slice_on, ["response", "pilot", "auto"])
-        if not isinstance(self.kernel, str) and not (isinstance(self.kernel, list | tuple) and len(self.kernel)):
-            raise TypeError(f"kernel must be a name or a list of names; got {self.kernel!r}.")
-        if self.scale_features is not None:
-            check_choice("scale_features", self.scale_features, ["auto", "standard", "learn"])
-        self._check_kernel_parameters(self._wish.kernels)
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ["auto", "rule"])
-        else:
-            check_real("penalty", self.penalty, 0, open_low=True, also=", 'rule' or 'auto'")
-        self._check_learning()
-        check_choice("solver", self.solver, ["auto", "direct", "cg"])
-        self._check_scoring()
-        self._check_running()
-
-    def _check_learning(self):
-        if self.scale_features == "learn" and not can_learn(self._wish.kernels, 2):
-            refused = ", ".join(sorted(set(self._wish.kernels) & set(BANDWIDTH_FREE)))
-            raise ValueError(
-                f"scale_features='learn' follows the fit's gradient relative to a bandwidth, which {refused} has not. "
-                "Take another kernel, or scale_features='standard'."
-            )
-
-    def _check_scoring(self):
-        if not callable(self.scoring):
-            check_choice("scoring", self.scoring, SCORINGS)
-        if self.scoring != "mse" and not self._wish.chooses:
-            raise ValueError(
-                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth and penalty are all "
-                "given. Leave one at 'auto', or scoring at 'mse'."
-            )
-
-    def _scores(self, Y, weights):
+    def _scores(self, Y: FloatArray, weights: FloatArray) -> FloatArray | None:
         """How much every row's squared error counts, averaged over outputs; None where all count alike."""
         if self.scoring == "mse":
             return None
         scores = [row_scores(self.scoring, y, weights) for y in Y.T]
         return np.mean([score / np.average(score, weights=weights) for score in scores], axis=0)
 
-    def _remember(self, X, kept, scaling, model, chosen, means, units):
-        self._scaling, self._model, self._means, self._units = scaling, model, means, units
-        candidate = chosen.candidate
+    def _remember(self, X: RowData, kept: IntArray, chosen: Chosen) -> None:
+        model, units, candidate = self._model, self._units, chosen.candidate
         self.center_rows_, self.centers_ = kept[model.rows], X[model.rows]
         self.dual_coef_ = self._shaped(model.dual.T * units)
-        self.intercept_ = self._shaped(model.intercepts * units + means)
+        self.intercept_ = self._shaped(model.intercepts * units + self._means)
         self.noise_ = self._shaped(model.noise * units)
         self.n_centers_, self.adapt_, self.slice_on_ = len(model.rows), candidate.adapt, candidate.slice_on
         self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, chosen.penalty
-        self.feature_scale_ = scaling.scale
+        self.feature_scale_ = self._scaling.scale
         self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
 
-    def _summary(self):
-        return centers_summary(self)
-
-    def _refitted(self, X, Y, weights, X_new):
+    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Centres are drawn from the rows given; features stay scaled as they are."""
         unit, means, units = unit_responses(Y, weights, self.fit_intercept)
         rows = Rows(self._scaling(X), unit, weights, X, Y, None, self._seed)
@@ -324,7 +268,7 @@ class AdaptiveKernelRidge(KernelEstimator):
             model = fit_model(rows, pools, chosen, self._wish, self._budget, self._job)
             return predict_rows(model.predictor().predict, self._scaling(X_new), self._job) * units + means
 
-    def _shaped(self, values):
+    def _shaped(self, values: FloatArray) -> Any:
         """Drop the last axis of a single output; a number for a single number."""
         if not self._single:
             return values

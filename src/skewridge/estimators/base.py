@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from skewridge._typing import AnyFloatArray, FloatArray
 from skewridge._validation import (
     check_bytes,
     check_choice,
@@ -17,8 +20,8 @@ from skewridge._validation import (
     check_real,
     check_same_order,
 )
-from skewridge.engine.chunked import Table
-from skewridge.engine.job import make_job
+from skewridge.engine.chunked import RowData, Table
+from skewridge.engine.job import Job, make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
 from skewridge.estimators.intervals import IntervalMixin
@@ -30,18 +33,33 @@ from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 
 
-class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
+class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
+    """What all regressors have: threads, and a fit that leaves the estimator as it was where it fails."""
+
+    def _check_threads(self) -> None:
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
+        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    def _take_over(self, checked: Any) -> None:
+        """Take what was validated on the clone, and forget what an earlier fit left."""
+        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+
+
+class KernelEstimator(Shell):
     """Parameters and checks that all kernel estimators have."""
 
     @property
-    def _job(self):
+    def _job(self) -> Job:
         return make_job(self.n_jobs, self.verbose)
 
     @property
-    def _budget(self):
+    def _budget(self) -> Budget:
         return Budget(None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit))
 
-    def _opened(self, X, y):
+    def _opened(self, X: Any, y: Any) -> tuple[Any, Any, Job]:
         """The rows as a fit takes them, and how to run it: Dask collections are read where they are."""
         if not is_collection(X):
             return X, y, self._job
@@ -49,7 +67,7 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         X, y = open_source(X, y if is_collection(y) else np.asarray(y), engine=engine)
         return X, y, replace(self._job, engine=engine)
 
-    def _check_kernel_parameters(self, names):
+    def _check_kernel_parameters(self, names: Sequence[str]) -> None:
         check_integer("degree", self.degree, 1, MAX_DEGREE)
         if isinstance(self.bandwidth, str):
             check_choice("bandwidth", self.bandwidth, ["auto", "median"])
@@ -60,18 +78,22 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         else:
             check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
 
-    def _check_running(self):
+    def _check_penalty(self, names: Sequence[str], also: str) -> None:
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, names)
+        else:
+            check_real("penalty", self.penalty, 0, open_low=True, also=also)
+
+    def _check_running(self) -> None:
         check_flag("fit_intercept", self.fit_intercept)
         self._check_machine()
 
-    def _check_machine(self):
+    def _check_machine(self) -> None:
         if self.memory_limit is not None:
             check_bytes("memory_limit", self.memory_limit)
-        if self.n_jobs is not None:
-            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
-        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+        self._check_threads()
 
-    def _check_data(self, X, y, job, **options):
+    def _check_data(self, X: Any, y: Any, job: Job, **options: Any) -> tuple[Self, RowData, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
         if isinstance(X, Table):
@@ -83,7 +105,7 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
         checked._precision = X.dtype
         return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
 
-    def _check_table(self, checked, X, y, job, multi_output=False):
+    def _check_table(self, checked: Any, X: Table, y: Any, job: Job, multi_output: bool = False) -> FloatArray:
         """Check what is read in chunks as an array would be, and return the response."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
@@ -95,13 +117,7 @@ class KernelEstimator(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimato
             checked.feature_names_in_ = np.array(X.names, dtype=object)
         return y
 
-    def _take_over(self, checked):
-        """Take what was validated on the clone, and forget what an earlier fit left."""
-        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
-
-    def _check_new(self, X):
+    def _check_new(self, X: Any) -> AnyFloatArray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=PRECISIONS, order="C", reset=False)
         check_magnitude("X", X)

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
 
-from skewridge._validation import check_choice, check_flag, check_real
-from skewridge.centers.pilot import pilot_of
+from skewridge import _typing as t
+from skewridge._typing import FloatArray
+from skewridge._validation import check_choice, check_flag
 from skewridge.engine.chunked import is_held
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
+from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.sources import predict_collection
+from skewridge.estimators.training_rows import KeepsTrainingRows
 from skewridge.io.dask_collections import is_collection
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
-from skewridge.nodes.collapse import collapse, load_rows, node_estimates, spread
+from skewridge.nodes.collapse import collapse, node_estimates
 from skewridge.nodes.fit import Problem, fit_nodes, node_fits, shared_centers
 from skewridge.nodes.partition import partition_rows
-from skewridge.nodes.planning import PartitionSettings
 from skewridge.nodes.search import CRITERIA, Data
-from skewridge.nodes.tuning import Request, tune
+from skewridge.nodes.tuning import KernelSettings, Tuning, tune
 from skewridge.nodes.variance import conditional_std
-from skewridge.ridge.expansion import Expansion
 
 
-class DacKernelRidge(KernelEstimator):
+class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
     """Divide-and-conquer kernel ridge regression, classical and oversampled (Algorithms 1 and 2 of the paper).
 
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the
@@ -123,28 +124,29 @@ class DacKernelRidge(KernelEstimator):
     """
 
     _takes_tables = True
+    _summary = partition_summary
 
     def __init__(
         self,
-        n_nodes="auto",
-        slices="scott",
-        oversampling=1.0,
-        max_per_slice=None,
-        slice_on="response",
-        focus=1.0,
-        kernel="gaussian",
-        bandwidth="auto",
-        degree=3,
-        penalty="auto",
-        scoring="mse",
-        local_solver="exact",
-        fit_intercept=True,
-        keep_nodes=False,
-        memory_limit=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_nodes: int | t.Auto = "auto",
+        slices: t.SliceRule = "scott",
+        oversampling: float = 1.0,
+        max_per_slice: int | None = None,
+        slice_on: Literal["response", "pilot"] = "response",
+        focus: float = 1.0,
+        kernel: t.KernelName = "gaussian",
+        bandwidth: t.Bandwidth = "auto",
+        degree: int = 3,
+        penalty: float | Literal["auto", "loo", "dgcv", "cv", "gcv", "cp", "rule"] = "auto",
+        scoring: t.Scoring = "mse",
+        local_solver: Literal["exact", "nystroem"] = "exact",
+        fit_intercept: bool = True,
+        keep_nodes: bool = False,
+        memory_limit: t.Bytes | None = None,
+        n_jobs: int | None = None,
+        random_state: t.RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_nodes = n_nodes
         self.slices = slices
         self.oversampling = oversampling
@@ -164,7 +166,7 @@ class DacKernelRidge(KernelEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Slice the response, deal the rows, fit every node, average.
 
         Parameters
@@ -196,7 +198,13 @@ class DacKernelRidge(KernelEstimator):
         self._seed = seed
         return self._remember(checked, problem, tuning, intercept, coef)
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
+    def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
         """Return the average of the nodes' estimates.
 
         Parameters
@@ -220,109 +228,46 @@ class DacKernelRidge(KernelEstimator):
         problem = replace(self._problem, X=self._all_rows())
         return prediction, conditional_std(problem, X, self._centred, self._job.here)
 
-    def node_spread(self, X):
-        """Return the standard deviation between the nodes' estimates at X.
-
-        A diagnostic of how much the nodes disagree; not a standard error, since nodes share rows. Needs
-        ``keep_nodes=True``.
-        """
-        return spread(self._node_estimates(X))
-
-    def predict_nodes(self, X):
+    def predict_nodes(self, X: Any) -> FloatArray:
         """Return every node's own estimate at X, (k, n). Needs ``keep_nodes=True``."""
-        return np.array(list(self._node_estimates(X))) + self.intercept_
+        return super().predict_nodes(X) + self.intercept_
 
     @property
-    def _settings(self):
-        return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
+    def _request(self) -> KernelSettings:
+        return KernelSettings(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
-    @property
-    def _request(self):
-        return Request(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
-
-    def _sliced(self, X, y, seed, job):
-        """What is cut into slices."""
-        if self.slice_on == "response":
-            return y
-        ones = np.ones(len(y))
-        return job.value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed, job.unkept))[:, 0]
-
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         self._settings.check()
         self._check_kernel_parameters([check_kernel_name(self.kernel)])
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ["auto", "rule", *CRITERIA])
-        else:
-            check_real("penalty", self.penalty, 0, open_low=True, also=", or the name of a way to choose it")
+        self._check_penalty(["auto", "rule", *CRITERIA], ", or the name of a way to choose it")
         check_choice("slice_on", self.slice_on, ["response", "pilot"])
         check_choice("local_solver", self.local_solver, ["exact", "nystroem"])
         check_flag("keep_nodes", self.keep_nodes)
         self._request.check()
         self._check_running()
 
-    def _remember(self, checked, problem, tuning, intercept, coef):
+    def _remember(self, checked: Any, problem: Problem, tuning: Tuning, intercept: float, coef: FloatArray) -> Self:
         self._take_over(checked)
-        partition = replace(problem.partition, dealing=None)
-        problem = replace(problem, partition=partition)
-        self.slices_, self.allocation_ = partition.slices, partition.allocation
-        self.n_nodes_ = len(partition.allocation)
-        self.n_oversampled_ = partition.slices.n_oversampled
-        self.n_distinct_ = len(partition.allocation.rows)
-        self.bandwidth_, self.penalty_, self.tuning_ = tuning.bandwidth, tuning.penalty, tuning
-        if self._request.is_local:
-            self.penalty_ = problem.penalties
+        problem = replace(problem, partition=replace(problem.partition, dealing=None))
+        self._remember_partition(problem.partition)
+        self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
+        self.penalty_ = problem.penalties if self._request.is_local else tuning.penalty
         self.dual_coef_, self.intercept_ = collapse(problem, coef), intercept
-        self._problem, self._centred = problem, self.fit_intercept
+        self._centred = self.fit_intercept
+        self._keep_problem(problem)
         self._remember_response((problem.y + intercept)[:, None], np.ones(len(problem.y)))
-        if problem.centers is not None:
-            self.center_rows_ = problem.centers
-        if problem.centers is not None or is_held(problem.X):
-            self.X_fit_ = problem.X if problem.centers is None else problem.X[problem.centers]
-            self._expansion = self._expansion_on(self.X_fit_)
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self
 
-    def _summary(self):
-        return partition_summary(self)
-
-    def _training_rows(self):
-        problem = self._problem
-        return self._all_rows(), (problem.y + self.intercept_)[:, None], np.ones(len(problem.y))
-
-    def _refitted(self, X, Y, weights, X_new):
-        """Nodes stay as large as they are: fewer rows are dealt to fewer nodes."""
-        n_nodes = max(1, round(self.n_nodes_ * len(X) / len(self._problem.y)))
+    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
         if self.bandwidth_ is not None:  # kernels without a bandwidth take none
             settings["bandwidth"] = self.bandwidth_
-        return fit_quietly(clone(self).set_params(n_nodes=n_nodes, **settings), X, Y[:, 0]).predict(X_new)
+        model = clone(self).set_params(n_nodes=self._n_nodes_for(len(X)), **settings)
+        return fit_quietly(model, X, Y[:, 0]).predict(X_new)
 
-    @cached_property
-    def X_fit_(self):
-        """The training rows in the order given; those of a source are read when they are first asked for."""
-        return load_rows(self._problem.X, self._budget)
-
-    @cached_property
-    def _expansion(self):
-        return self._expansion_on(self.X_fit_)
-
-    def _expansion_on(self, rows):
-        return Expansion(rows, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
-
-    def _all_rows(self):
-        """The training rows, read once where the average is expanded over them."""
-        shared = self._problem.centers is not None
-        return load_rows(self._problem.X, self._budget) if shared else self.X_fit_
-
-    def __getstate__(self):
-        """A model is pickled with its rows, not with where they were read from."""
-        if "_problem" in vars(self):
-            self._expansion = self._expansion_on(self.X_fit_)
-            self._problem = replace(self._problem, X=self._all_rows())
-        return super().__getstate__()
-
-    def _node_estimates(self, X):
+    def _node_estimates(self, X: Any) -> Iterator[FloatArray]:
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
+from skewridge._typing import FloatArray
 from skewridge._validation import check_same_order, check_weights, warn_user
-from skewridge.distribution.intervals import calibration_of, rows_needed
+from skewridge.distribution.intervals import Calibration, calibration_of, rows_needed
+from skewridge.estimators.any_rows import holds_numbers, take_rows
 from skewridge.response.sampling import N_FOLDS, choose_rule, candidate_rows
 from skewridge.response.slices import slice_edges
+
+Predicted: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, str]  # predictions, responses, weights, whose they are
 
 
 class IntervalMixin:
@@ -22,7 +28,13 @@ class IntervalMixin:
     ``_refitted``.
     """
 
-    def calibrate(self, X=None, y=None, sample_weight=None):
+    predict: Callable[..., Any]
+    get_params: Callable[..., dict[str, Any]]
+    calibration_: tuple[Calibration, ...]
+    _seen: tuple[Any, FloatArray, FloatArray]
+    _seed: int
+
+    def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals are made of.
 
         Parameters
@@ -47,7 +59,7 @@ class IntervalMixin:
         self.calibration_ = tuple(calibration_of(f, v, edges, weights, source) for f, v, edges in outputs)
         return self
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Return the ends of an interval that holds y with probability ``coverage`` given the slice of the prediction.
 
         ``f(x) + [low, high]``, where low and high are tail quantiles of the errors of unseen rows whose prediction lies
@@ -88,13 +100,15 @@ class IntervalMixin:
             )
         columns = prediction.reshape(len(prediction), -1).T
         ends = np.array([band.around(column) for band, column in zip(bands, columns, strict=True)])
-        return tuple(ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
+        low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
+        return low, high
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """What is pickled or copied carries the model and not the rows it was fitted to."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_seen"}
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_seen"}
 
-    def _training_rows(self):
+    def _training_rows(self) -> tuple[Any, FloatArray, FloatArray]:
         if not hasattr(self, "_seen"):
             raise ValueError(
                 "The rows of the fit are gone: a model that was saved, copied or sent elsewhere does not carry them. "
@@ -102,12 +116,12 @@ class IntervalMixin:
             )
         return self._seen
 
-    def _remember_response(self, Y, weights):
+    def _remember_response(self, Y: FloatArray, weights: FloatArray) -> None:
         """Fix the slices of predictions before anything is calibrated, and forget an earlier fit's calibration."""
         self._response_edges = tuple(slice_edges(y, choose_rule(y, "auto", weights), weights) for y in Y.T)
         self.__dict__.pop("calibration_", None)
 
-    def _predicted(self, X, y, sample_weight):
+    def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Predicted:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
         prediction = self.predict(X)
@@ -119,10 +133,10 @@ class IntervalMixin:
         weights, kept = check_weights(sample_weight, len(Y))
         return prediction[kept], Y[kept], weights, "fresh"
 
-    def _cross_fitted(self):
+    def _cross_fitted(self) -> Predicted:
         """Predict every row of the fit by a fit without its fold; equal rows share a fold."""
         X, Y, weights = self._training_rows()
-        pool = candidate_rows(X if _holds_numbers(X) else Y, Y, weights, "auto", self._seed)
+        pool = candidate_rows(X if holds_numbers(X) else Y, Y, weights, "auto", self._seed)
         folds, prediction = pool.folds[pool.member], np.full(Y.shape, np.nan)
         for fold in range(N_FOLDS):
             rest, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -132,26 +146,14 @@ class IntervalMixin:
         known = ~np.isnan(prediction).any(axis=1)  # one distinct row leaves none to fit without it
         return prediction[known], Y[known], weights[known], "cross-fitted"
 
-    def _refitted(self, X, Y, weights, X_new):
+    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """What a fit to some rows predicts at others. Estimators that choose settings override it to keep them."""
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
         model = clone(self).set_params(**seeded)
         return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
 
 
-def _holds_numbers(X):
-    """Whether rows can be told from each other: those of frames, sparse matrices and objects are told by y alone."""
-    return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-
-
-def take_rows(X, rows):
-    """Return some rows of an array, a sparse matrix or a data frame, by position."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return (X if hasattr(X, "shape") else np.asarray(X))[rows]
-
-
-def fit_quietly(model, *data):
+def fit_quietly(model: Any, *data: Any) -> Any:
     """Fit without warnings, which the first fit gave already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, Literal, Self, TypeAlias, overload
+
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
+from skewridge._typing import Auto, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
@@ -13,13 +18,14 @@ from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
-from skewridge.response.sampling import candidate_rows
+from skewridge.response.sampling import CandidateRows, candidate_rows
 from skewridge.response.slices import check_slice_rule
-from skewridge.splines.fit import Wish, fit_rows
-from skewridge.splines.terms import check_pairs, check_splines, make_domain, make_model
+from skewridge.splines.fit import Wish, concerns, fit_rows
+from skewridge.splines.terms import Model, check_pairs, check_splines, make_domain, make_model
 
 FEWEST_KNOTS = 30
-RAISED = 1.01  # times the penalty given: a larger one was used, and that is told
+
+SplineName: TypeAlias = Literal["cubic", "linear"]
 
 
 class SmoothingSpline(KernelEstimator):
@@ -98,21 +104,23 @@ class SmoothingSpline(KernelEstimator):
     True
     """
 
+    _summary = spline_summary
+
     def __init__(
         self,
-        spline="cubic",
-        interactions=None,
-        knots="random",
-        n_knots="auto",
-        slices="auto",
-        penalty="auto",
-        theta="auto",
-        alpha=1.4,
-        memory_limit=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        spline: SplineName | Sequence[SplineName] = "cubic",
+        interactions: Literal["all"] | Sequence[tuple[int, int] | tuple[str, str]] | None = None,
+        knots: Literal["random", "adaptive"] | Sequence[int] | npt.NDArray[np.integer] = "random",
+        n_knots: int | Auto = "auto",
+        slices: SliceRule | Auto = "auto",
+        penalty: float | Auto = "auto",
+        theta: Literal["auto", "start"] | Sequence[float] | FloatArray = "auto",
+        alpha: float = 1.4,
+        memory_limit: Bytes | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.spline = spline
         self.interactions = interactions
         self.knots = knots
@@ -126,7 +134,7 @@ class SmoothingSpline(KernelEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw knots, pass over the rows once, choose the terms' weights and the penalty, solve.
 
         Parameters
@@ -157,10 +165,9 @@ class SmoothingSpline(KernelEstimator):
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
         model, wish = full.only(free, terms), self._wish(given, terms)
+        knots, points = domain(X[knot_rows]), domain(X[rows])
         with one_blas_thread():
-            fit = fit_rows(
-                model, domain(X[knot_rows]), domain(X[rows]), unit[:, 0], pool.weights, wish, self._budget, self._job
-            )
+            fit = fit_rows(model, knots, points, unit[:, 0], pool.weights, wish, self._budget, self._job)
 
         self._take_over(checked)
         self._seen, self._seed = (X[kept], y[kept, None], weights), seed
@@ -169,10 +176,17 @@ class SmoothingSpline(KernelEstimator):
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
         self._remember(full, free, terms)
-        self._warn(pool.weights.sum())
+        for concern in concerns(fit, wish, pool.weights.sum()):
+            warn_user(concern)
         return self
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> Prediction: ...
+    def predict(self, X: Any, return_std: bool = False) -> Prediction:
         """Return the estimate; beyond the features' ranges it goes on along its tangents.
 
         Parameters
@@ -190,25 +204,23 @@ class SmoothingSpline(KernelEstimator):
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
         with one_blas_thread():
-            job = self._job.here
-            found = [predict_rows(self._fit.predict, X, job) * self._unit + self._mean]
-            if return_std:
-                found.append(predict_rows(self._fit.std, X, job, "standard deviations") * self._unit)
-        if not np.isfinite(found[0]).all():
-            raise ValueError("The spline overflows at some of these points, too far beyond the range that was fitted.")
-        return tuple(found) if return_std else found[0]
+            prediction = predict_rows(self._fit.predict, X, self._job.here) * self._unit + self._mean
+            if not np.isfinite(prediction).all():
+                raise ValueError(
+                    "The spline overflows at some of these points, too far beyond the range that was fitted."
+                )
+            if not return_std:
+                return prediction
+            return prediction, predict_rows(self._fit.std, X, self._job.here, "standard deviations") * self._unit
 
-    def _summary(self):
-        return spline_summary(self)
-
-    def _refitted(self, X, Y, weights, X_new):
+    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
         settings = {"theta": self.theta_, "penalty": self.penalty_, "random_state": self._seed}
         if not isinstance(self.knots, str):
             settings["knots"] = "random"
         return fit_quietly(clone(self).set_params(**settings), X, Y[:, 0], weights).predict(X_new)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         if isinstance(self.knots, str):
             check_choice("knots", self.knots, ["random", "adaptive"])
         elif not is_auto(self.n_knots):
@@ -217,14 +229,11 @@ class SmoothingSpline(KernelEstimator):
             check_integer("n_knots", self.n_knots, 1, also=" or 'auto'")
         if not is_auto(self.slices):
             check_slice_rule(self.slices)
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, ["auto"])
-        else:
-            check_real("penalty", self.penalty, 0, open_low=True, also=" or 'auto'")
+        self._check_penalty(["auto"], " or 'auto'")
         check_real("alpha", self.alpha, 0)
         self._check_machine()
 
-    def _check_theta(self, names):
+    def _check_theta(self, names: Sequence[str]) -> FloatArray | None:
         """The weights that were given, one for each of some terms, or None."""
         if isinstance(self.theta, str):
             check_choice("theta", self.theta, ["auto", "start"])
@@ -238,7 +247,7 @@ class SmoothingSpline(KernelEstimator):
             )
         return theta.astype(np.float64)
 
-    def _knot_rows(self, X, pool, kept):
+    def _knot_rows(self, X: FloatArray, pool: CandidateRows, kept: IntArray) -> IntArray:
         """The rows that become knots; rows at the same point count once."""
         if isinstance(self.knots, str):
             n_rows = pool.weights.sum()
@@ -249,7 +258,7 @@ class SmoothingSpline(KernelEstimator):
             rows = self._given_rows(kept)
         return rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
 
-    def _given_rows(self, kept):
+    def _given_rows(self, kept: IntArray) -> IntArray:
         rows = np.asarray(self.knots)
         if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu" or not np.isin(rows, kept).all():
             raise ValueError(
@@ -258,7 +267,7 @@ class SmoothingSpline(KernelEstimator):
             )
         return rows.astype(np.int64)
 
-    def _wish(self, theta, terms):
+    def _wish(self, theta: FloatArray | None, terms: Sequence[int]) -> Wish:
         return Wish(
             None if isinstance(self.penalty, str) else float(self.penalty),
             None if theta is None else theta[terms],
@@ -266,29 +275,11 @@ class SmoothingSpline(KernelEstimator):
             float(self.alpha),
         )
 
-    def _remember(self, full, free, terms):
+    def _remember(self, full: Model, free: Sequence[int], terms: Sequence[int]) -> None:
         fit = self._fit
-        terms = np.array(terms, dtype=np.int64)[fit.features.places]
+        used = np.array(terms, dtype=np.int64)[fit.features.places]
         self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
-        self.theta_[terms], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
+        self.theta_[used], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
         self.null_coef_[0] += self._mean
         self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
         self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2
-
-    def _warn(self, n_rows):
-        n_free = self._fit.free.basis.shape[1]
-        if self.penalty == "auto" and self.alpha * n_free >= n_rows and len(self._fit.theta):
-            warn_user(
-                f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
-                "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
-            )
-        if not isinstance(self.penalty, str) and self.penalty_ > RAISED * self.penalty:
-            warn_user(
-                f"penalty={self.penalty:g} is below what rounding can tell from none with these knots; "
-                f"{self.penalty_:g} was used."
-            )
-        if not self._fit.converged:
-            warn_user(
-                f"The search for theta ended after {self.n_iter_} steps, before GCV settled. Use fewer terms, or "
-                "theta='start'."
-            )

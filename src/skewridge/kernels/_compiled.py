@@ -19,7 +19,7 @@ GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7
 TILE_ROWS = 64
 TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
 TRANSPOSE_TILE = 32
-PULL_ROWS = 16  # rows of kernel values that are held at a time, m of them each
+MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them each
 
 _SQRT3 = np.sqrt(3.0)
 _SQRT5 = np.sqrt(5.0)
@@ -346,7 +346,7 @@ def matvec(code, degree, left, right, coef, out):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _add_pull(row, coef, weight, target, out):
+def _add_residual_moments(row, coef, weight, target, out):
     """Add weight * (target - row @ coef') * row to out, (p, m)."""
     m = row.size
     for q in range(coef.shape[0]):
@@ -356,23 +356,23 @@ def _add_pull(row, coef, weight, target, out):
 
 
 @njit(nogil=True, cache=True)
-def pull(code, degree, left, right, coef, weights, targets, out):
+def residual_moments(code, degree, left, right, coef, weights, targets, out):
     """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
     n, m = left.shape[0], right.shape[1]
-    values = np.empty((PULL_ROWS, m), dtype=left.dtype)
-    for top in range(0, n, PULL_ROWS):
-        n_rows = min(PULL_ROWS, n - top)
+    values = np.empty((MOMENT_ROWS, m), dtype=left.dtype)
+    for top in range(0, n, MOMENT_ROWS):
+        n_rows = min(MOMENT_ROWS, n - top)
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             for i in range(n_rows):
                 _kernel_row(code, degree, left[top + i], right, start, stop, values[i, start:stop])
         for i in range(n_rows):
-            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
+            _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
 @njit(nogil=True, cache=True)
-def pull_blas(code, degree, left, rows, coef, norms, weights, targets, out):
-    """pull with inner products by BLAS, see matvec_blas."""
+def residual_moments_blas(code, degree, left, rows, coef, norms, weights, targets, out):
+    """residual_moments with inner products by BLAS, see matvec_blas."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
     values = np.empty((TILE_ROWS, m), dtype=left.dtype)
@@ -383,7 +383,7 @@ def pull_blas(code, degree, left, rows, coef, norms, weights, targets, out):
             stop = min(start + TILE_COLUMNS, m)
             values[:, start:stop] = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
         for i in range(n_rows):
-            _add_pull(values[i], coef, weights[top + i], targets[top + i], out)
+            _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})

@@ -114,7 +114,7 @@ def matvec(code: int, degree: int, left: FloatArray, right: FloatArray, coef: Fl
         out[rows] = _profile(code, degree, _similarity(code, left[rows], right)) @ coef.T
 
 
-def pull(
+def residual_moments(
     code: int,
     degree: int,
     left: FloatArray,
@@ -130,7 +130,7 @@ def pull(
         out += (weights[rows, None] * (targets[rows] - values @ coef.T)).T @ values
 
 
-def pull_blas(
+def residual_moments_blas(
     code: int,
     degree: int,
     left: FloatArray,
@@ -141,8 +141,8 @@ def pull_blas(
     targets: FloatArray,
     out: FloatArray,
 ) -> None:
-    """pull with the right points as rows."""
-    pull(code, degree, left, rows.T, coef, weights, targets, out)
+    """residual_moments with the right points as rows."""
+    residual_moments(code, degree, left, rows.T, coef, weights, targets, out)
 
 
 def matvec_near(

@@ -87,23 +87,23 @@ class Product:
             loops.matvec(code, self.kernel.degree, left, self.points, self.coef, out)
         return out
 
-    def pull(self, X: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
+    def residual_moments(self, X: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
         """k(Z, X) w (targets - k(X, Z) @ coef'), (p, m): where weighted squared errors would have coef go, halved.
 
         Targets are (n, p). Every kernel value is computed once, and a few rows of them are held; none is skipped.
         """
         if self.boxes is not None:
-            raise ValueError("a product that skips has no pull; make it with tolerance 0")
+            raise ValueError("a product that skips has no residual moments; make it with tolerance 0")
         if weights.shape != (len(X),) or targets.shape != (len(X), len(self.coef)):
             raise ValueError(f"{len(X)} weights and targets of {len(self.coef)} outputs are needed")
         out, left = np.zeros(self.coef.shape), self._left(X)
         loops, code = self.kernel.loops()
         if self.norms is not None:
-            loops.pull_blas(
+            loops.residual_moments_blas(
                 *(code, self.kernel.degree, left, self.points, self.coef, self.norms, weights, targets, out)
             )
         else:
-            loops.pull(code, self.kernel.degree, left, self.points, self.coef, weights, targets, out)
+            loops.residual_moments(code, self.kernel.degree, left, self.points, self.coef, weights, targets, out)
         return out
 
     def _left(self, X: FloatArray) -> FloatArray:

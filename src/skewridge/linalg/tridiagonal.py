@@ -3,12 +3,13 @@
 Imported on first use, since numba takes half a second.
 """
 
-from importlib import import_module
+from typing import TYPE_CHECKING
 
 from skewridge._validation import compiles
 
-_home = import_module(f"{__package__}._tridiagonal_{'compiled' if compiles() else 'numpy'}")
+if TYPE_CHECKING or not compiles():
+    from skewridge.linalg._tridiagonal_numpy import factorise_shifted, inverse_diagonals, solve_shifted
+else:
+    from skewridge.linalg._tridiagonal_compiled import factorise_shifted, inverse_diagonals, solve_shifted
 
-factorise_shifted = _home.factorise_shifted
-solve_shifted = _home.solve_shifted
-inverse_diagonals = _home.inverse_diagonals
+__all__ = ["factorise_shifted", "inverse_diagonals", "solve_shifted"]

@@ -38,7 +38,7 @@ def load_rows(X: RowData, budget: Budget) -> FloatArray:
 
 
 def node_estimates(
-    nodes: Sequence[NodeFit], kernel: Kernel, X_fit: FloatArray, X: FloatArray, job: Job
+    nodes: Sequence[NodeFit], kernel: Kernel, X_fit: RowData, X: FloatArray, job: Job
 ) -> Iterator[FloatArray]:
     """Yield every node's own estimate at X, in node order."""
     return run(lambda fit: kernel.matvec(X, X_fit[fit.rows], fit.coef), nodes, job, "node estimates")

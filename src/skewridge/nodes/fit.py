@@ -15,7 +15,7 @@ from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite
 from skewridge.nodes.partition import Partition
 from skewridge.nodes.planning import n_shared_centers
 from skewridge.ridge.batches import Work, solve_shares
-from skewridge.ridge.coordinates import make_frame
+from skewridge.ridge.coordinates import make_layout
 from skewridge.ridge.local import NodeFit, Workspace, make_nodes, unsolvable
 from skewridge.ridge.lowrank import Basis, make_basis
 from skewridge.ridge.nystroem import SharedNode, draw_shared, spread_out
@@ -68,13 +68,13 @@ def fit_nodes(problem: Problem, job: Job, budget: Budget = MACHINE) -> FloatArra
     """
     if problem.centers is not None:
         return _fit_shared(problem, problem.centers, job)
-    frame = make_frame(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
+    layout = make_layout(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
     own = problem.y, problem.partition.weights, problem.penalties, problem.partition.allocation
     if isinstance(problem.X, Table) or job.engine is not None or job.checkpoint is not None:
         part = problem.partition
-        work = Work(problem.kernel, frame, *own, part.slices.labels, part.dealing)
+        work = Work(problem.kernel, layout, *own, part.slices.labels, part.dealing)
         return solve_shares(work, problem.X, budget, job)
-    nodes, workspace = make_nodes(problem.kernel, problem.X, *own, frame), Workspace()
+    nodes, workspace = make_nodes(problem.kernel, problem.X, *own, layout), Workspace()
     for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
         pass
     return nodes.coef.astype(np.float64, copy=False)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from sklearn import get_config
 from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import LinearRegression, RANSACRegressor
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
 WEIGHT = "sample_weight"
@@ -17,7 +18,7 @@ _INSIDE = ("estimator", "regressor")  # what estimators call the one that they h
 _HANDING_ON = (RANSACRegressor, MultiOutputRegressor)  # take weights if the one inside does, whatever they seem to
 
 
-def weights_name(estimator):
+def weights_name(estimator: Any) -> str | None:
     """Return the name by which an estimator's fit takes weights of rows for its regressor; None where it takes none.
 
     With scikit-learn's metadata routing, an estimator takes what its regressor has requested; a pipeline's is its last
@@ -34,28 +35,48 @@ def weights_name(estimator):
     return (_requested if routing_is_on() else _taken)(estimator)
 
 
-def routing_is_on():
+def check_weights_are_taken(estimator: Any, focus: float, sample_weight: Any) -> None:
+    """Refuse weights, those of ``focus`` or given ones, that would not reach the regressor."""
+    if focus == 1 and sample_weight is None:
+        return
+    wanted = f"focus={focus:g}" if focus < 1 else WEIGHT
+    name, kind = weights_name(estimator), type(estimator).__name__
+    if name is None and routing_is_on():
+        raise ValueError(
+            f"{wanted} weights the rows, and with metadata routing the regressor of {kind} has not requested "
+            f"sample_weight in fit. Call set_fit_request(sample_weight=True) on it, or use focus=1."
+        )
+    if name is None:
+        raise ValueError(
+            f"{wanted} weights the rows, and {kind}.fit takes no sample_weight for its regressor. Use an estimator "
+            "that does, or focus=1 without sample_weight."
+        )
+    if routing_is_on() and is_composed(estimator):
+        process_routing(estimator, "fit", **{name: 1.0})  # every step must have said whether it takes them
+
+
+def routing_is_on() -> bool:
     """Whether scikit-learn routes metadata by request."""
     return bool(get_config().get("enable_metadata_routing", False))
 
 
-def inside(estimator):
+def inside(estimator: Any) -> Any:
     """The regressor that an estimator has inside, or None."""
     found = (getattr(estimator, name, None) for name in _INSIDE)
     return next((one for one in found if hasattr(one, "fit")), None)
 
 
-def is_composed(estimator):
+def is_composed(estimator: Any) -> bool:
     """Whether an estimator's rows reach others inside it, perhaps changed."""
     return isinstance(estimator, Pipeline) or inside(estimator) is not None
 
 
-def hands_weights_on(estimator):
+def hands_weights_on(estimator: Any) -> bool:
     """Whether an estimator takes weights only if the one inside does."""
     return isinstance(estimator, _HANDING_ON) or getattr(estimator, "_hands_weights_on", False)
 
 
-def _taken(estimator):
+def _taken(estimator: Any) -> str | None:
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         taken = _taken(last)
@@ -69,14 +90,14 @@ def _taken(estimator):
     return _taken(within) if within is not None and _takes_anything(estimator) else None
 
 
-def _requested(estimator):
+def _requested(estimator: Any) -> str | None:
     """The name under routing, by which a plain estimator's own fit is called, and a router's."""
     if isinstance(estimator, Pipeline):
         return _asked_for(estimator.steps[-1][1])
     return WEIGHT if _asked_for(estimator) else None
 
 
-def _asked_for(estimator):
+def _asked_for(estimator: Any) -> str | None:
     """The name that an estimator's callers know its weights by; None where it has not asked for them."""
     if isinstance(estimator, Pipeline):
         return _requested(estimator)
@@ -87,13 +108,13 @@ def _asked_for(estimator):
     return request if isinstance(request, str) and request.isidentifier() else WEIGHT if request is True else None
 
 
-def _within(estimator):
+def _within(estimator: Any) -> Any:
     found = inside(estimator)
     if found is None and getattr(estimator, "regressor", "") is None:
         return LinearRegression()  # what a transformed target is fitted by unless told
     return found
 
 
-def _takes_anything(estimator):
+def _takes_anything(estimator: Any) -> bool:
     parameters = inspect.signature(estimator.fit).parameters.values()
     return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)

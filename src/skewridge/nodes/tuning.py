@@ -58,7 +58,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Request:
+class KernelSettings:
     """Kernel, bandwidth, penalty and scoring as the user gave them; a name is a way to choose."""
 
     kernel: str
@@ -110,28 +110,30 @@ class Request:
         return isinstance(self.penalty, str) and self.penalty != "rule"
 
 
-def tune(request: Request, data: Data, job: Job) -> tuple[Kernel, FloatArray, Tuning]:
+def tune(settings: KernelSettings, data: Data, job: Job) -> tuple[Kernel, FloatArray, Tuning]:
     """Return the kernel, every node's penalty, and how they were chosen."""
     k = len(data.partition.allocation)
-    base = _base_kernel(request, data, job)
-    fixed = float(penalty_rule(request.kernel, *data.X.shape) if isinstance(request.penalty, str) else request.penalty)
-    if not request.chooses or len(data.y) < FEWEST_ROWS or not np.ptp(data.y):
-        return base, np.full(k, fixed), _nothing_chosen(request, base, fixed)
+    base = _base_kernel(settings, data, job)
+    fixed = float(
+        penalty_rule(settings.kernel, *data.X.shape) if isinstance(settings.penalty, str) else settings.penalty
+    )
+    if not settings.chooses or len(data.y) < FEWEST_ROWS or not np.ptp(data.y):
+        return base, np.full(k, fixed), _nothing_chosen(settings, base, fixed)
     scale = 2.0 ** np.floor(np.log2(np.abs(data.y).max()))  # squares of tiny responses must not vanish
     size = _mean_diagonal(base, data.X, job)
-    penalties = PENALTIES * size if request.searches_penalty else np.array([fixed])
-    search = Search(request.criterion, replace(data, y=data.y / scale), base, penalties, fixed, job)
-    tuning = _told(request, search, float(scale))
+    penalties = PENALTIES * size if settings.searches_penalty else np.array([fixed])
+    search = Search(settings.criterion, replace(data, y=data.y / scale), base, penalties, fixed, job)
+    tuning = _searched(settings, search, float(scale))
     kernel = base if tuning.bandwidth is None else replace(base, bandwidth=tuning.bandwidth)
-    if request.is_local:
+    if settings.is_local:
         local = search.local_penalties(kernel)
         return kernel, local, replace(tuning, penalty=float(np.exp(np.mean(np.log(local)))))
     return kernel, np.full(k, tuning.penalty), tuning
 
 
-def _told(request: Request, search: Search, scale: float) -> Tuning:
+def _searched(settings: KernelSettings, search: Search, scale: float) -> Tuning:
     """Search, warn of a choice at the edge, and tell in the units of y."""
-    found = search.choose(request.searches_bandwidth)
+    found = search.choose(settings.searches_bandwidth)
     for name in found.at_edge:
         warn_user(
             f"The chosen {name} ({getattr(found, name):.3g}) lies at the edge of what was tried; see tuning_. A least "
@@ -139,12 +141,12 @@ def _told(request: Request, search: Search, scale: float) -> Tuning:
             f"explain y. Pass a {name} to go beyond."
         )
     cost = None
-    if request.scoring != "mse":
+    if settings.scoring != "mse":
         units = {"mse": scale**2, "best_mse": scale**2, "ratio": 1.0, "bias": scale}
         cost = {name: value * units[name] for name, value in search.cost(found).items()}
     return Tuning(
-        request.criterion,
-        scoring_name(request.scoring),
+        settings.criterion,
+        scoring_name(settings.scoring),
         np.array([np.nan if b is None else b for b in found.bandwidths]),
         search.penalties,
         found.values * scale**2,
@@ -163,15 +165,15 @@ def _mean_diagonal(kernel: Kernel, X: RowData, job: Job) -> float:
     return float(np.mean(np.concatenate(list(map_rows(kernel.diagonal, [X], job, "diagonal")))))
 
 
-def _base_kernel(request: Request, data: Data, job: Job) -> Kernel:
+def _base_kernel(settings: KernelSettings, data: Data, job: Job) -> Kernel:
     bandwidth: Any = None
-    if request.kernel not in BANDWIDTH_FREE:
-        given = not isinstance(request.bandwidth, str)
-        bandwidth = request.bandwidth if given else median_bandwidth(data.X, request.kernel, data.seed)
-    return make_kernel(request.kernel, range_rows(request.kernel, data.X, job), bandwidth, request.degree)
+    if settings.kernel not in BANDWIDTH_FREE:
+        given = not isinstance(settings.bandwidth, str)
+        bandwidth = settings.bandwidth if given else median_bandwidth(data.X, settings.kernel, data.seed)
+    return make_kernel(settings.kernel, range_rows(settings.kernel, data.X, job), bandwidth, settings.degree)
 
 
-def _nothing_chosen(request: Request, kernel: Kernel, penalty: float) -> Tuning:
-    criterion, empty = "none" if request.chooses else "given", np.empty((0, 0))
+def _nothing_chosen(settings: KernelSettings, kernel: Kernel, penalty: float) -> Tuning:
+    criterion, empty = "none" if settings.chooses else "given", np.empty((0, 0))
     none = np.empty(0)
-    return Tuning(criterion, scoring_name(request.scoring), none, none, empty, empty, kernel.bandwidth, penalty)
+    return Tuning(criterion, scoring_name(settings.scoring), none, none, empty, empty, kernel.bandwidth, penalty)

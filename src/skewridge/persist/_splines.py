@@ -12,12 +12,13 @@ import numpy as np
 
 from skewridge.estimators.spline import SmoothingSpline
 from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import Field, Floats, Ints, Items, Kind, Length, Number, Record
+from skewridge.persist._layouts import Field, Floats, Ints, Items, Length, Number, Record
+from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, TEXT, WHOLE
 from skewridge.splines.fit import SplineFit
 from skewridge.splines.sums import Features, Free
 from skewridge.splines.terms import PARTS, Domain, Model
 
-WHOLE, TEXT, ANY = Number(0, whole=True), Kind(str), Number(loose=True)
+ANY = Number(loose=True)
 
 
 def _model_holds(model: Model) -> bool:
@@ -92,35 +93,34 @@ FIT = Record(
         "dof": ANY,
         "noise": ANY,
         "n_steps": WHOLE,
-        "converged": Kind(bool),
+        "converged": FLAG,
         "spread": Floats("u w"),
         "free_spread": Floats("g s"),
     },
     holds=_fit_holds,
 )
-ATTRIBUTES = {
-    "terms_": Items(TEXT),
-    "free_terms_": Items(TEXT),
-    "theta_": Floats("t"),
-    "penalty_": Number(0),
-    "knots_": Floats("q d"),
-    "knot_rows_": Ints("q"),
-    "coef_": Floats("q"),
-    "null_coef_": Floats("o"),
-    "gcv_": ANY,
-    "dof_": ANY,
-    "sigma2_": ANY,
-    "n_iter_": WHOLE,
-    "n_features_in_": Length("d"),
-    "_domain": Record(Domain, {"low": Floats("d"), "span": Floats("d")}),
-    "_fit": FIT,
-    "_unit": Number(),
-    "_mean": Number(),
-}
-
-
-def spline_layout(attributes: dict[str, Field], optional: dict[str, Field]) -> Estimator:
-    """The estimator's layout, with what all estimators have."""
-    return Estimator(
-        SmoothingSpline, {**ATTRIBUTES, **attributes}, optional=optional, holds=lambda model: model._check_parameters()
-    )
+SMOOTHING_SPLINE = Estimator(
+    SmoothingSpline,
+    {
+        "terms_": Items(TEXT),
+        "free_terms_": Items(TEXT),
+        "theta_": Floats("t"),
+        "penalty_": Number(0),
+        "knots_": Floats("q d"),
+        "knot_rows_": Ints("q"),
+        "coef_": Floats("q"),
+        "null_coef_": Floats("o"),
+        "gcv_": ANY,
+        "dof_": ANY,
+        "sigma2_": ANY,
+        "n_iter_": WHOLE,
+        "n_features_in_": Length("d"),
+        "_domain": Record(Domain, {"low": Floats("d"), "span": Floats("d")}),
+        "_fit": FIT,
+        "_unit": Number(),
+        "_mean": Number(),
+        **INTERVALS,
+    },
+    optional=NAMES,
+    holds=lambda model: model._check_parameters(),
+)

@@ -1,6 +1,6 @@
 """Nodes solved share by share: some nodes' rows are gathered, the nodes solved, and the rows forgotten.
 
-A node's solution depends on its own rows and on the frame that all nodes share, so it is the same to the last bit
+A node's solution depends on its own rows and on the layout that all nodes share, so it is the same to the last bit
 whatever it is solved with.
 """
 
@@ -19,7 +19,7 @@ from skewridge.engine.job import Job, reported, run
 from skewridge.engine.memory import GATHERED, Budget, require_on_worker
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, Dealing, first_dealt, ranks_of
-from skewridge.ridge.coordinates import Frame
+from skewridge.ridge.coordinates import PointLayout
 from skewridge.ridge.local import Workspace, make_nodes
 
 SHARES, SHARES_A_THREAD = 32, 4  # at least, so that threads of a cluster end together
@@ -31,7 +31,7 @@ class Share:
 
     names: IntArray
     kernel: Kernel
-    frame: Frame
+    layout: PointLayout
     y: FloatArray
     weights: FloatArray | None
     penalties: FloatArray
@@ -40,13 +40,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Work:
-    """All nodes: kernel, frame, (N,) responses and weights, (k,) penalties, and who holds which row.
+    """All nodes: kernel, layout, (N,) responses and weights, (k,) penalties, and who holds which row.
 
     Labels and dealing tell workers that hold some of the rows where they go.
     """
 
     kernel: Kernel
-    frame: Frame
+    layout: PointLayout
     y: FloatArray
     weights: FloatArray | None
     penalties: FloatArray
@@ -61,7 +61,7 @@ class Work:
         starts = np.cumsum([0, *(len(rows) for rows in own)])
         local = Allocation(places.astype(self.allocation.rows.dtype), starts)
         weights = None if self.weights is None else self.weights[ids]
-        return ids, Share(names, self.kernel, self.frame, self.y[ids], weights, self.penalties[names], local)
+        return ids, Share(names, self.kernel, self.layout, self.y[ids], weights, self.penalties[names], local)
 
 
 def solve_shares(work: Work, X: RowData, budget: Budget, job: Job) -> FloatArray:
@@ -90,7 +90,7 @@ def solve_share(X: FloatArray, share: Share) -> list[FloatArray]:
 def solved_batches(X: FloatArray, share: Share, job: Job) -> Iterator[tuple[IntArray, list[FloatArray]]]:
     """Yield some nodes and their coefficients, as they are solved on the threads of this process."""
     nodes = make_nodes(
-        share.kernel, X, share.y, share.weights, share.penalties, share.allocation, share.frame, share.names
+        share.kernel, X, share.y, share.weights, share.penalties, share.allocation, share.layout, share.names
     )
     batches, workspace, starts = nodes.batches(), Workspace(), share.allocation.starts
     done = run(lambda batch: nodes.solve(batch, workspace), batches, job.here, "local fits")
@@ -139,7 +139,7 @@ def _solved_there(work: Work, X: RowData, names: IntArray, job: Job) -> Iterator
     ranks = ranks_of(work.labels, work.dealing.counts)
     tables = [X, work.y, work.labels, ranks, np.ones(len(ranks)) if work.weights is None else work.weights]
     plain = work.weights is None
-    joins = [Join(part, work.kernel, work.frame, work.penalties[part], work.dealing, plain) for part in parts]
+    joins = [Join(part, work.kernel, work.layout, work.penalties[part], work.dealing, plain) for part in parts]
     n_bytes = [8.0 * (X.shape[1] + 6) * float(work.allocation.sizes[part].sum()) for part in parts]
     found = job.engine.shuffle(Split(work.dealing, tuple(parts)), tables, joins, n_bytes)
     for part, coefs in zip(parts, reported(found, len(parts), "local fits", job.verbose), strict=True):
@@ -181,7 +181,7 @@ class Join:
 
     names: IntArray
     kernel: Kernel
-    frame: Frame
+    layout: PointLayout
     penalties: FloatArray
     dealing: Dealing
     is_plain: bool
@@ -198,7 +198,7 @@ class Join:
         starts = np.searchsorted(nodes[order], [*self.names, self.names[-1] + 1])
         local = Allocation(rows[order].astype(np.int32), starts)
         weights = None if self.is_plain else w
-        return solve_share(X, Share(self.names, self.kernel, self.frame, y, weights, self.penalties, local))
+        return solve_share(X, Share(self.names, self.kernel, self.layout, y, weights, self.penalties, local))
 
 
 def _spare_bytes(largest: float, n_features: int, job: Job) -> float:

@@ -55,7 +55,7 @@ class Normal:
         product = self.basis.kernel.product(self.basis.centers, self.basis.dual(beta), 0.0)
 
         def block(X: FloatArray, weights: FloatArray, *wanted: FloatArray) -> FloatArray:
-            return product.pull(X, weights, *(wanted or [np.zeros((len(X), len(beta)))]))
+            return product.residual_moments(X, weights, *(wanted or [np.zeros((len(X), len(beta)))]))
 
         tables = [self.X, self.weights] if targets is None else [self.X, self.weights, targets]
         return lower_solve(self.basis.factor, sum_rows(block, tables, self.job, label)[0])

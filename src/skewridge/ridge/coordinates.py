@@ -15,7 +15,7 @@ from skewridge.kernels import SINGLE_ERROR, Kernel, largest_norm, rounding, suit
 
 
 @dataclass(frozen=True)
-class Frame:
+class PointLayout:
     """The layout of prepared points: their centre, their precision, and whether inner products are left to BLAS."""
 
     center: FloatArray | None = None
@@ -30,7 +30,7 @@ class Frame:
         return rows.astype(self.dtype, copy=False)
 
 
-def make_frame(kernel: Kernel, X: RowData, single: bool, least_penalty: float, job: Job) -> Frame:
+def make_layout(kernel: Kernel, X: RowData, single: bool, least_penalty: float, job: Job) -> PointLayout:
     """Look at all rows; single precision where that is asked for and errs by at most 1e-4 of the response.
 
     A solution errs by about what kernel values lose, over the penalty. Rows that BLAS multiplies, and single ones, are
@@ -47,6 +47,6 @@ def make_frame(kernel: Kernel, X: RowData, single: bool, least_penalty: float, j
         largest = max(map_rows(lambda rows: largest_norm(kernel, kernel.prepare(rows) - center), [X], job, "norms"))
         serves = rounding(kernel, largest, X.shape[1]) <= SINGLE_ERROR * least_penalty
     given = np.float64 if isinstance(X, Table) else X.dtype
-    frame = Frame(center if centred or serves else None, np.float32 if serves else given)
-    fits = may and all(map_rows(lambda rows: suits_blas(kernel, frame.points(kernel, rows)), [X], job, "norms"))
-    return replace(frame, blas=fits)
+    layout = PointLayout(center if centred or serves else None, np.float32 if serves else given)
+    fits = may and all(map_rows(lambda rows: suits_blas(kernel, layout.points(kernel, rows)), [X], job, "norms"))
+    return replace(layout, blas=fits)

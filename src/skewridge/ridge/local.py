@@ -16,7 +16,7 @@ from skewridge.engine.job import Job
 from skewridge.kernels import Kernel, squared_norms
 from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite, cholesky, in_precision, routine_address
 from skewridge.response.allocation import Allocation
-from skewridge.ridge.coordinates import Frame, make_frame
+from skewridge.ridge.coordinates import PointLayout, make_layout
 
 BATCH_WORK = 3e8  # operations of one batch of nodes
 NODE_OVERHEAD = 100.0  # rows that a node's gram and solve cost as much as
@@ -145,13 +145,13 @@ def make_nodes(
     weights: FloatArray | None,
     penalties: FloatArray,
     allocation: Allocation,
-    frame: Frame | None = None,
+    layout: PointLayout | None = None,
     names: IntArray | None = None,
 ) -> Nodes:
-    """Prepare the nodes; rows are seen in a frame that is made of these rows where none is given."""
-    frame = make_frame(kernel, X, False, 0.0, Job()) if frame is None else frame
-    points = frame.points(kernel, X)
-    norms = squared_norms(points) if frame.blas else np.empty(0, dtype=points.dtype)
+    """Prepare the nodes; rows are seen in a layout that is made of these rows where none is given."""
+    layout = make_layout(kernel, X, False, 0.0, Job()) if layout is None else layout
+    points = layout.points(kernel, X)
+    norms = squared_norms(points) if layout.blas else np.empty(0, dtype=points.dtype)
     weights = np.empty(0) if weights is None else weights
     coef = np.empty(len(allocation.rows), dtype=points.dtype)
     return Nodes(kernel, points, norms, y.astype(points.dtype), weights, penalties, allocation, coef, names)

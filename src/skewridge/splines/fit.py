@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from skewridge.splines.search import Ridge, Task, make_ridge, search_theta, star
 from skewridge.splines.sums import Features, Free, Normal, affordable, make_features, make_free, sum_rows
 from skewridge.splines.terms import Model
 
+RAISED = 1.01  # times the penalty given: a larger one was used, and that is told
 SETTLED = 1e-9  # of the rows: where fewer are left after the degrees of freedom, none tells the noise
 
 
@@ -135,3 +137,23 @@ def _spreads(ridge: Ridge, amount: float) -> tuple[FloatArray, FloatArray]:
     normal = ridge.task.normal
     spread = ridge.loads / np.sqrt(ridge.eigenvalues + amount)
     return spread, np.hstack([normal.lines @ spread, np.eye(normal.n_free)])
+
+
+def concerns(fit: SplineFit, wish: Wish, n_rows: float) -> Iterator[str]:
+    """Yield what a user should be warned of."""
+    n_free = fit.free.basis.shape[1]
+    if wish.penalty is None and wish.alpha * n_free >= n_rows and len(fit.theta):
+        yield (
+            f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
+            "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
+        )
+    if wish.penalty is not None and fit.penalty > RAISED * wish.penalty:
+        yield (
+            f"penalty={wish.penalty:g} is below what rounding can tell from none with these knots; "
+            f"{fit.penalty:g} was used."
+        )
+    if not fit.converged:
+        yield (
+            f"The search for theta ended after {fit.n_steps} steps, before GCV settled. Use fewer terms, or "
+            "theta='start'."
+        )

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_integer, warn_user
-from skewridge.tables.columns import (
-    SHOWN,
-    UNSEEN,
-    as_frame,
-    check_columns,
-    codes_of,
-    features_of,
-    learn_column,
-    refuse_missing,
-    unseen_texts,
-)
+from skewridge.tables import columns as table
+from skewridge.tables.columns import Column
 
 MISSING = ("refuse", "impute")
 
@@ -67,51 +61,56 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, categorical: Any = (), ordinal: Any = (), missing: str = "refuse", max_categories: int = 30
+        self,
+        categorical: Sequence[str] = (),
+        ordinal: Mapping[str, Sequence[str] | None] | Sequence[str] = (),
+        missing: Literal["refuse", "impute"] = "refuse",
+        max_categories: int = 30,
     ) -> None:
         self.categorical = categorical
         self.ordinal = ordinal
         self.missing = missing
         self.max_categories = max_categories
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns hold; y is ignored."""
         self._check_parameters()
-        X = as_frame(X)
+        X = table.as_frame(X)
         orders = dict(self.ordinal) if isinstance(self.ordinal, dict) else dict.fromkeys(self.ordinal)
-        check_columns([*self.categorical, *orders], X.columns)
+        table.check_columns([*self.categorical, *orders], X.columns)
         kinds = {**dict.fromkeys(self.categorical, "category"), **dict.fromkeys(orders, "ordinal")}
         if self.missing == "refuse":
-            refuse_missing(X)
+            table.refuse_missing(X)
         self.columns_ = [
-            learn_column(name, X[name], kinds.get(name), orders.get(name), self.max_categories) for name in X.columns
+            table.learn_column(name, X[name], kinds.get(name), orders.get(name), self.max_categories)
+            for name in X.columns
         ]
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         self.n_features_in_ = len(self.columns_)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> FloatArray:
         """Return the numbers, (n, w)."""
         check_is_fitted(self)
-        X = as_frame(X)
+        X = table.as_frame(X)
         names = [column.name for column in self.columns_]
-        check_columns(names, X.columns)
+        table.check_columns(names, X.columns)
         if self.missing == "refuse":
-            refuse_missing(X[names])
+            table.refuse_missing(X[names])
         return np.hstack([self._encoded(column, X[column.name]) for column in self.columns_])
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the numbers: a column's own, or ``column=level``."""
         check_is_fitted(self)
         return np.array([name for column in self.columns_ for name in column.features], dtype=object)
 
-    def _encoded(self, column, values):
-        codes = codes_of(column, values)
-        if (codes == UNSEEN).any() and column.levels:
-            _warn_unseen(column, unseen_texts(column, values))
-        return features_of(column, codes)
+    def _encoded(self, column: Column, values: Any) -> FloatArray:
+        codes = table.codes_of(column, values)
+        if (codes == table.UNSEEN).any() and column.levels:
+            _warn_unseen(column, table.unseen_texts(column, values))
+        return table.features_of(column, codes)
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_choice("missing", self.missing, MISSING)
         check_integer("max_categories", self.max_categories, 1)
         both = sorted(set(self.categorical) & set(self.ordinal))
@@ -119,9 +118,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError(f"Column {both[0]!r} cannot be categorical and ordinal at once. Name it in one of them.")
 
 
-def _warn_unseen(column, texts):
-    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[:SHOWN])
-    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+def _warn_unseen(column: Column, texts: dict[str, int]) -> None:
+    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[: table.SHOWN])
+    more = f" and {len(texts) - table.SHOWN} more" if len(texts) > table.SHOWN else ""
     become = "the mean of its order" if column.kind == "ordinal" else "none of its categories"
     warn_user(
         f"{sum(texts.values())} rows have values of {column.name!r} that the model has not seen ({listed}{more}): they "
