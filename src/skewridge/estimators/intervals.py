@@ -14,7 +14,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_same_order, check_weights, warn_user
 from skewridge.distribution.intervals import Calibration, calibration_of, rows_needed
 from skewridge.estimators.any_rows import holds_numbers, take_rows
-from skewridge.response.sampling import N_FOLDS, choose_rule, candidate_rows
+from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
 
 Predicted: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, str]  # predictions, responses, weights, whose they are

@@ -46,9 +46,7 @@ class CandidateRows:
     labels: IntArray
     folds: npt.NDArray[np.int8]
     member: IntArray
-    _turns: dict[int, IntArray] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -165,17 +163,15 @@ def member_sums(member: IntArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.add.reduceat(values[order], np.cumsum(counts) - counts))
 
 
-def member_means(
-    rows: IntArray, member: IntArray, Y: FloatArray, weights: FloatArray
-) -> FloatArray:
+def member_means(rows: IntArray, member: IntArray, Y: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted means over the copies of every distinct row, (n, p); a row of its own keeps its bits."""
     if len(rows) == len(member):
         return Y[rows]
     sums = np.column_stack([member_sums(member, weights * y) for y in Y.T])
-    means = sums / member_sums(member, weights)[:, None]
-    first = Y[rows]
-    others = np.bincount(member, np.any(Y != first[member], axis=1))
-    return np.where(others[:, None] == 0, first, means)  # w y / w may not be y
+    first, totals = Y[rows], member_sums(member, weights)[:, None]
+    others = np.bincount(member, np.any(Y != first[member], axis=1))[:, None]
+    differ = (others > 0) & (totals > 0)  # else w y / w may not be y
+    return np.divide(sums, totals, out=first, where=differ)
 
 
 def distinct_rows(
