@@ -16,9 +16,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from data import load, names
-
 from skewridge.centers.features import MOST_ROUNDS, _fitted
 from skewridge.centers.judging import Candidate, Judge, fold_rows
+
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.kernels.heuristics import median_bandwidth
 from skewridge.response.sampling import make_pool

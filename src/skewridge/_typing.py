@@ -15,6 +15,7 @@ AnyFloatArray: TypeAlias = npt.NDArray[np.floating]  # single or double precisio
 
 Auto: TypeAlias = Literal["auto"]
 Bandwidth: TypeAlias = float | Literal["median", "auto"]
+Bounds: TypeAlias = Literal["auto"] | Sequence[float | None] | None  # "auto", none, or (low, high)
 Bytes: TypeAlias = int | float | str  # a number, or a text such as "2GB"
 KernelName: TypeAlias = Literal[
     "gaussian", "rbf", "matern12", "matern32", "matern52", "laplacian", "polynomial", "poly", "sobolev"

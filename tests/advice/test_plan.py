@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
-from skewridge.centers.judging import pass_work
+from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
 from skewridge.nodes.planning import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 
-from skewridge.centers.judging import Candidate
-from skewridge.centers.pilot import FEWEST_ROWS, cross_fitted, pilot_of, within
+from skewridge.centers.cross_validation import Candidate
+from skewridge.centers.pilot import pilot_of, within
+from skewridge.centers.rows import FEWEST_ROWS
+from skewridge.centers.scales import ScaledKernel
 from skewridge.engine.job import Job
 from skewridge.features.scaling import standard_scaling
-from skewridge.response.sampling import N_FOLDS, make_pool
+from skewridge.response.sampling import N_FOLDS, candidate_rows
 from tests import naive
 
 JOB = Job()
@@ -23,12 +25,10 @@ def data_of(n, seed=0, outputs=1, noise=0.5):
 @pytest.fixture
 def without_search(monkeypatch):
     """One candidate at one penalty, whatever the data."""
-    monkeypatch.setattr("skewridge.centers.pilot.search", lambda space, judge: _at(judge, 1e-3))
-
-
-def _at(judge, penalty):
-    judge.given = np.array([penalty])
-    return judge(CHOSEN)
+    monkeypatch.setattr("skewridge.centers.pilot.LADDER", ((CHOSEN.n_centers, CHOSEN.adapt),))
+    monkeypatch.setattr("skewridge.centers.cross_validation.PENALTIES", np.array([1e-3]))
+    found = ScaledKernel("matern32", None, CHOSEN.bandwidth)
+    monkeypatch.setattr("skewridge.centers.pilot.scale_kernel", lambda *_: found)
 
 
 def left_out_fits(X, Y, pool, penalty):
@@ -53,20 +53,19 @@ def test_estimates_are_those_of_refits_without_the_rows_fold(outputs, weighted):
     X, truth, noise = data_of(60, outputs=outputs)
     w = np.random.default_rng(1).random(60) + 0.5 if weighted else np.ones(60)
     Y = 1e3 * (truth + noise) + 7.0
-    pool = make_pool(X, Y, w, "auto", 3)
-    estimates = cross_fitted(X, Y, pool, 3, JOB)
-    np.testing.assert_allclose(estimates[pool.rows], left_out_fits(X, Y, pool, 1e-3), atol=1e-7 * Y.std())
+    pool = candidate_rows(X, Y, w, "auto", 3)
+    estimates, Z = pilot_of(X, Y, w, "auto", 3, JOB), standard_scaling(X, w)(X)
+    np.testing.assert_allclose(estimates[pool.rows], left_out_fits(Z, Y, pool, 1e-3), atol=1e-7 * Y.std())
 
 
 @pytest.mark.usefixtures("without_search")
 def test_a_pilot_is_cross_fitted_on_standardised_features_with_the_folds_of_its_seed():
     X, truth, noise = data_of(60, 4)
-    X, Y = X * [100.0, 0.01], truth + noise
-    pool = make_pool(X, Y, np.ones(60), "auto", 9)
-    scaled = standard_scaling(X, np.ones(60))(X)
-    expected = cross_fitted(scaled, Y, pool, 9, JOB)
-    np.testing.assert_array_equal(pilot_of(X, Y, np.ones(60), "auto", 9, JOB), expected)
-    assert not np.allclose(pilot_of(X, Y, np.ones(60), "auto", 10, JOB), expected)
+    X, Y = X * [128.0, 0.0078125], truth + noise
+    found = pilot_of(X, Y, np.ones(60), "auto", 9, JOB)
+    pool, scaled = candidate_rows(X, Y, np.ones(60), "auto", 9), standard_scaling(X, np.ones(60))(X)
+    np.testing.assert_allclose(found[pool.rows], left_out_fits(scaled, Y, pool, 1e-3), atol=1e-7)
+    assert not np.allclose(pilot_of(X, Y, np.ones(60), "auto", 10, JOB), found)
 
 
 @pytest.mark.usefixtures("without_search")
@@ -117,9 +116,9 @@ def test_a_rows_own_noise_is_not_in_its_estimate():
 def test_rows_beyond_those_that_a_pilot_is_fitted_to_have_estimates_too(monkeypatch):
     monkeypatch.setattr("skewridge.centers.pilot.MOST_ROWS", 50)
     X, truth, noise = data_of(120, 8)
-    pool = make_pool(X, truth + noise, np.ones(120), "auto", 0)
-    estimates = cross_fitted(X, truth + noise, pool, 0, JOB)
-    first = left_out_fits(X, truth + noise, pool.first(50), 1e-3)
+    pool = candidate_rows(X, truth + noise, np.ones(120), "auto", 0)
+    estimates, Z = pilot_of(X, truth + noise, np.ones(120), "auto", 0, JOB), standard_scaling(X, np.ones(120))(X)
+    first = left_out_fits(Z, truth + noise, pool.first(50), 1e-3)
     np.testing.assert_allclose(estimates[pool.rows[:50]], first, atol=1e-7)
     assert np.isfinite(estimates).all()
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.estimators.intervals import IntervalMixin
-from skewridge.response.sampling import make_pool
+from skewridge.response.sampling import candidate_rows
 
 GIVEN = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}
 MODELS = [
@@ -49,7 +49,7 @@ def test_intervals_come_without_calibrating_first(model, rows):
 
 def naive_adaptive(model, X, y, X_new):
     """Normal equations on centres drawn from the rows, with the whole fit's scales."""
-    pool = make_pool(X, y[:, None], np.ones(len(y)), "auto", model._seed)
+    pool = candidate_rows(X, y[:, None], np.ones(len(y)), "auto", model._seed)
     X, X_new = X * model.feature_scale_, X_new * model.feature_scale_
     centers = X[pool.rows[pool.draw(60, 0.5)]]
 
@@ -66,7 +66,7 @@ def test_cross_fitted_errors_are_those_of_refits(model, rows):
     """Every row by a fit without its fold, at the settings of the whole fit."""
     X, y = rows
     model.calibrate()
-    folds = make_pool(*model._training_rows(), "auto", model._seed)
+    folds = candidate_rows(*model._training_rows(), "auto", model._seed)
     folds = folds.folds[folds.member]
     errors = np.empty(600)
     for fold in range(5):

@@ -105,11 +105,11 @@ FITS = {
     ),
     "adaptive weights": partial(_fit, AdaptiveKernelRidge(n_centers=50, random_state=0), X, TWO, sample_weight=COUNTS),
     "adaptive cg": partial(_fit, AdaptiveKernelRidge(n_centers=80, solver="cg", penalty=1e-5, random_state=0), X, Y),
-    "adaptive pilot": partial(
-        _fit,
-        AdaptiveKernelRidge(slice_on="pilot", kernel=["gaussian", "laplacian"], n_centers=60, random_state=0),
-        X,
-        Y,
+    "adaptive kernels": partial(
+        _fit, AdaptiveKernelRidge(kernel=["gaussian", "laplacian"], n_centers=60, random_state=0), X, Y
+    ),
+    "adaptive standard": partial(
+        _fit, AdaptiveKernelRidge(scale_features="standard", bounds=(0.0, None), random_state=0), X, Y
     ),
     "adaptive file": _fit_file,
     "regressor": partial(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.response.sampling import N_FOLDS, choose_rule, distinct_rows, make_pool
+from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule, distinct_rows
 from skewridge.response.slices import slice_edges, slice_labels
 
 SHARES = [0.0, 0.3, 0.5, 0.8, 1.0]
@@ -18,12 +18,12 @@ def skewed(n, seed=0, outputs=1):
 
 def pool_of(n, seed=0, outputs=1, rule="auto"):
     X, Y = skewed(n, seed, outputs)
-    return make_pool(X, Y, np.ones(n), rule, seed)
+    return candidate_rows(X, Y, np.ones(n), rule, seed)
 
 
 def drawn_rows(X, Y, weights, m, adapt, fold=-1):
     """The centres themselves, as a sorted list of (x, y)."""
-    pool = make_pool(X, Y, weights, "auto", 7)
+    pool = candidate_rows(X, Y, weights, "auto", 7)
     rows = pool.rows[pool.draw(m, adapt, fold)]
     return sorted(map(tuple, np.column_stack([X, Y])[rows].tolist()))
 
@@ -38,9 +38,9 @@ def test_draws_do_not_depend_on_the_order_of_rows(order, adapt, fold):
 @given(arrays(np.int64, 30, elements=st.integers(1, 6)), st.sampled_from(SHARES), st.integers(-1, N_FOLDS - 1))
 def test_a_repeated_row_is_one_row_of_its_weight(times, adapt, fold):
     X, Y = skewed(30)
-    weighted = make_pool(X, Y, times.astype(float), "auto", 3)
+    weighted = candidate_rows(X, Y, times.astype(float), "auto", 3)
     which = np.repeat(np.arange(30), times)
-    repeated = make_pool(X[which], Y[which], np.ones(len(which)), "auto", 3)
+    repeated = candidate_rows(X[which], Y[which], np.ones(len(which)), "auto", 3)
     assert np.array_equal(weighted.rows, which[repeated.rows])
     assert np.array_equal(weighted.weights, repeated.weights)
     assert np.array_equal(weighted.labels, repeated.labels)
@@ -117,7 +117,7 @@ def test_uniform_draws_take_every_row_as_often():
     m, n_seeds = 15, 2000
     often = np.zeros(60)
     for seed in range(n_seeds):
-        pool = make_pool(X, Y, np.ones(60), "scott", seed)
+        pool = candidate_rows(X, Y, np.ones(60), "scott", seed)
         often[pool.rows[pool.draw(m, 0.0)]] += 1
     share = m / 60
     assert np.abs(often / n_seeds - share).max() < 4 * np.sqrt(share * (1 - share) / n_seeds)
@@ -127,7 +127,7 @@ def test_even_draws_take_rows_of_one_slice_as_often():
     X, Y = np.arange(40.0)[:, None], np.repeat([0.0, 1.0], [32, 8])[:, None]
     often = np.zeros(40)
     for seed in range(2000):
-        pool = make_pool(X, Y, np.ones(40), 2, seed)
+        pool = candidate_rows(X, Y, np.ones(40), 2, seed)
         often[pool.rows[pool.draw(8, 1.0)]] += 1
     for rows, share in ((slice(32), 4 / 32), (slice(32, 40), 4 / 8)):
         assert np.abs(often[rows] / 2000 - share).max() < 4 * np.sqrt(share * (1 - share) / 2000)
@@ -169,12 +169,38 @@ def test_the_first_rows_are_a_pool_of_their_own(most):
     assert np.array_equal(some.draw(5, 0.0), np.arange(min(5, n)))
 
 
-def test_slices_of_something_else_keep_rows_and_folds():
-    X, Y = skewed(60)
-    pool = make_pool(X, Y, np.ones(60), 4, 0)
-    other = pool.sliced(X[:, :1], 4)
-    assert np.array_equal(other.folds, pool.folds)
-    assert np.array_equal(other.labels[:, 0], slice_labels(X[pool.rows, 0], slice_edges(X[:, 0], 4)))
+@pytest.mark.parametrize("n_folds", [2, 3])
+def test_another_number_of_folds_shares_the_slices_out_too(n_folds):
+    pool = pool_of(61, rule=4).in_folds(n_folds)
+    assert np.ptp(np.bincount(pool.folds, minlength=n_folds)) <= 1
+    for label in range(4):
+        counts = np.bincount(pool.folds[pool.labels[:, 0] == label], minlength=n_folds)
+        assert np.ptp(counts) <= 1
+
+
+def test_rows_with_equal_x_are_one_candidate_sliced_by_their_mean_response():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (80, 2)).astype(float)
+    Y, w = rng.lognormal(size=(80, 2)), rng.integers(1, 4, 80).astype(float)
+    pool = candidate_rows(X, Y, w, 4, 3)
+    assert len(pool) == len(np.unique(X, axis=0))
+    assert np.array_equal(X[pool.rows[pool.member]], X)
+    means = np.empty((len(pool), 2))
+    for g in range(len(pool)):
+        same = pool.member == g
+        means[g] = np.average(Y[same], axis=0, weights=w[same])
+        assert pool.weights[g] == w[same].sum() == pytest.approx(pool.sums(w)[g])
+    np.testing.assert_allclose(pool.means(Y, w), means, rtol=1e-14)
+    for labels, y in zip(pool.labels.T, means.T, strict=True):
+        assert np.array_equal(labels, slice_labels(y, slice_edges(y, 4, pool.weights)))
+
+
+def test_copies_of_a_row_with_any_weights_keep_its_bits():
+    X, Y = skewed(20)
+    which = np.repeat(np.arange(20), 3)
+    w = np.random.default_rng(0).random(60)
+    pool = candidate_rows(X[which], Y[which], w, "auto", 0)
+    assert np.array_equal(pool.means(Y[which], w), Y[which][pool.rows])
 
 
 def test_auto_is_log_only_where_scott_crowds_a_slice():
@@ -214,7 +240,7 @@ def test_edges_with_weights_are_those_of_repeated_rows(y, rule, seed):
 
 
 def test_one_row_is_the_only_centre_of_other_folds():
-    pool = make_pool(np.ones((1, 2)), np.ones((1, 1)), np.ones(1), "auto", 0)
+    pool = candidate_rows(np.ones((1, 2)), np.ones((1, 1)), np.ones(1), "auto", 0)
     assert pool.draw(50, 0.5).tolist() == [0]
     assert pool.draw(50, 0.5, int(pool.folds[0])).tolist() == []
 
@@ -223,15 +249,15 @@ def test_one_row_is_the_only_centre_of_other_folds():
 def test_centres_stand_for_the_rows_of_their_slices(adapt):
     pool = pool_of(200)
     drawn = pool.draw(40, adapt)
-    stands_for = pool.stands_for(drawn)
-    assert stands_for.sum() == pytest.approx(pool.weights.sum())
+    center_weights = pool.center_weights(drawn)
+    assert center_weights.sum() == pytest.approx(pool.weights.sum())
     labels = pool.labels[drawn, 0]
     for label in set(labels.tolist()):
-        assert np.ptp(stands_for[labels == label]) == 0.0
+        assert np.ptp(center_weights[labels == label]) == 0.0
     rare, common = np.argsort(np.bincount(pool.labels[:, 0])[labels])[[0, -1]]
-    assert adapt < 1 or stands_for[rare] < stands_for[common]
+    assert adapt < 1 or center_weights[rare] < center_weights[common]
 
 
-def test_when_all_rows_are_centres_each_stands_for_itself():
+def test_when_all_rows_are_centres_each_center_weights_itself():
     pool = pool_of(50)
-    np.testing.assert_allclose(pool.stands_for(np.arange(len(pool))), pool.weights)
+    np.testing.assert_allclose(pool.center_weights(np.arange(len(pool))), pool.weights)

@@ -301,3 +301,15 @@ def test_threads_of_blas_do_not_matter():
         with threadpool_limits(n):
             found.append(learn_kernel(MATERN, Z, Y, seed=0, n_steps=10).scales)
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("kernel", [MATERN, LAPLACIAN])
+def test_a_common_scale_moves_all_scales_as_one(kernel):
+    Z, Y = peaks(300)
+    start = np.array([0.5, 1.0, 2.0, 4.0])
+    found = learn_kernel(kernel, Z, Y, seed=0, scales=start, common_scale=True, n_steps=40)
+    factor = found.scales / start
+    np.testing.assert_allclose(factor, factor[0], rtol=1e-12)
+    again = learn_kernel(kernel, (Z * start), Y, seed=0, scales=np.ones(4), common_scale=True, n_steps=40)
+    np.testing.assert_allclose(again.scales, factor, rtol=1e-9)
+    assert risk(kernel, Z, Y, found) < risk(kernel, Z, Y, learn_kernel(kernel, Z, Y, seed=0, scales=start, n_steps=0))

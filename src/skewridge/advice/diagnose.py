@@ -10,7 +10,8 @@ import numpy as np
 from skewridge._plain_data import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_vector
-from skewridge.advice.plan import most_tried, nodes_for, width_of
+from skewridge.advice.plan import nodes_for, width_of
+from skewridge.centers.ladder import most_tried
 from skewridge.metrics import rare_slices
 from skewridge.nodes.planning import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence

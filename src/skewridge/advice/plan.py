@@ -11,9 +11,10 @@ from joblib import effective_n_jobs
 from skewridge._plain_data import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
-from skewridge.centers.choosing import SEARCH_ROWS, Rows, Wish, most_centers, n_bytes
-from skewridge.centers.judging import pass_work
-from skewridge.centers.selection import center_levels
+from skewridge.centers.cross_validation import pass_work
+from skewridge.centers.ladder import most_tried
+from skewridge.centers.planning import FitSize, most_centers, n_bytes
+from skewridge.centers.settings import CenterSettings
 from skewridge.engine.memory import Budget
 from skewridge.nodes.planning import (
     FEWEST_ROWS_PER_NODE,
@@ -162,11 +163,6 @@ def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_feature
         return len(y) // FEWEST_ROWS_PER_NODE, str(refusal)
 
 
-def most_tried(n_rows: int, most: int) -> int:
-    """Return the most centres that n_centers="auto" tries, of those that the memory holds."""
-    return max(center_levels(min(n_rows, SEARCH_ROWS), most))
-
-
 def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
     return Cost(f"DacKernelRidge(n_nodes={told.n_nodes}{more})", told.n_bytes, told.n_flops, budget.holds(told.n_bytes))
 
@@ -174,18 +170,11 @@ def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
 def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:
     """The most centres that would be tried or were given; the fit's own pass over the rows."""
     given = None if n_centers == "auto" else min(check_integer("n_centers", n_centers, 1, also=" or 'auto'"), n_rows)
-    wish = Wish(given, None, "auto", "response", ("matern32",), "auto", 3, "auto", fit_intercept=True, learns=True)
-    rows = _stand_in(n_rows, d)
+    settings, size = CenterSettings(n_centers=given), FitSize(n_rows, d, n_outputs=1, held=n_rows * d)
     try:
-        most, fits = most_centers(n_rows, rows, wish, budget), True
+        most, fits = most_centers(n_rows, size, settings, budget), True
     except MemoryError:
         most, fits = 1, False
     m = most_tried(n_rows, most) if given is None else given
     name = f"AdaptiveKernelRidge(n_centers={m})" if given else f"AdaptiveKernelRidge(), at most {m} centres"
-    return Cost(name, n_bytes(m, rows, wish, workers if fits else 1), pass_work(n_rows, m), fits)
-
-
-def _stand_in(n_rows: int, d: int) -> Rows:
-    """Rows of the right shape that hold nothing: only their numbers are asked for."""
-    X, Y = (np.broadcast_to(0.0, (n_rows, width)) for width in (d, 1))
-    return Rows(X, Y, Y[:, 0], X, Y, None, 0)
+    return Cost(name, n_bytes(m, size, settings, workers if fits else 1), pass_work(n_rows, m), fits)

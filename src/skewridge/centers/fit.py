@@ -1,4 +1,4 @@
-"""A low-rank model with chosen centres: draw them from all rows, sum over all rows, solve, look who dominates."""
+"""A low-rank model with chosen centres: draw them, sum over all rows, solve, look who dominates."""
 
 from __future__ import annotations
 
@@ -8,18 +8,33 @@ from functools import cached_property
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.choosing import Chosen, Rows, Wish, holds_direct, solver_of
-from skewridge.centers.features import GRADIENT_ROWS, importances
+from skewridge.centers.cross_validation import Candidate
+from skewridge.centers.planning import holds_direct, size_of, solver_of
+from skewridge.centers.rows import TrainingRows
+from skewridge.centers.settings import CenterSettings
+from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import predict_rows
-from skewridge.features.scaling import range_rows, response_bounds, variances
-from skewridge.kernels import Product, make_kernel
+from skewridge.features.scaling import prediction_bounds, range_rows, variances
+from skewridge.kernels import Kernel, Product, make_kernel
 from skewridge.linalg.lapack import inverse_diagonal
-from skewridge.response.sampling import Pool
-from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
+from skewridge.ridge.cg import (
+    Normal,
+    conjugate_inverse,
+    conjugate_solve,
+    is_solved,
+    preconditioner,
+)
 from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
-from skewridge.ridge.lowrank import Basis, leverages, make_basis, ridge_factor, ridge_solve, sum_features
+from skewridge.ridge.lowrank import (
+    Basis,
+    leverages,
+    make_basis,
+    ridge_factor,
+    ridge_solve,
+    sum_features,
+)
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
@@ -97,19 +112,45 @@ class LowRankModel:
 
 @dataclass(frozen=True)
 class System:
-    """(F'wF + ridge) beta = F'w(Y - intercepts), to be solved; the ridge is N penalty."""
+    """(F'wF + ridge) beta = F'w(Y - intercepts), to be solved; the ridge is N penalty.
+
+    Attributes
+    ----------
+    basis : Basis of the centres
+    centers : (r,) array, their places among the rows
+    center_weights : (r,) array, how many rows each stands for
+    rows : TrainingRows
+    X : (N, D) rows as the kernel sees them
+    weights : (N,) array; rows of weight 0 do not take part
+    intercepts : (p,) array
+    penalty : float
+    n_drawn : int, centres before those that others explain were dropped
+    """
 
     basis: Basis
-    rows: Rows
+    centers: IntArray
+    center_weights: FloatArray
+    rows: TrainingRows
+    X: RowData
+    weights: FloatArray
     intercepts: FloatArray
     penalty: float
-    ridge: float
-    job: Job
+    n_drawn: int
+
+    @property
+    def n_rows(self) -> float:
+        """The sum of the weights."""
+        return float(self.weights.sum())
+
+    @property
+    def ridge(self) -> float:
+        """N penalty."""
+        return self.penalty * self.n_rows
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The solution, the factor of F'wF + ridge or of its estimate, and an account of conjugate gradients, if any."""
+    """The solution, the factor of F'wF + ridge or of its estimate, and how conjugate gradients went."""
 
     beta: FloatArray
     factor: FloatArray
@@ -123,84 +164,136 @@ class Solved:
         return self.n_steps is None or is_solved(self.n_steps, self.precision)
 
 
-def _solve(system: System, wish: Wish, budget: Budget, n_drawn: int, stands_for: FloatArray) -> Solved:
-    """By the solver that is due; "auto" does it again directly where steps ran out and the memory allows."""
-    if solver_of(wish, system.rows, n_drawn, system.penalty, budget) == "cg":
-        solved = _conjugate(system, stands_for)
-        if solved.is_done or wish.solver != "auto" or not holds_direct(n_drawn, system.rows, budget):
+def make_system(
+    rows: TrainingRows,
+    X: RowData,
+    kernel: Kernel,
+    candidate: Candidate,
+    penalty: float,
+    *,
+    fit_intercept: bool,
+    fold: int = -1,
+) -> System:
+    """Draw the centres outside a fold (-1: from all rows); the fold's rows get weight 0."""
+    candidates, weights = rows.candidates, rows.weights
+    drawn = candidates.draw(candidate.n_centers, candidate.adapt, fold)
+    centers = candidates.rows[drawn]
+    basis = make_basis(kernel, X[centers])
+    if fold >= 0:
+        weights = weights * (candidates.folds[candidates.member] != fold)
+    share = weights.sum() / rows.weights.sum()
+    return System(
+        basis=basis,
+        centers=centers[basis.kept],
+        center_weights=candidates.center_weights(drawn[basis.kept]) * share,
+        rows=rows,
+        X=X,
+        weights=weights,
+        intercepts=np.average(rows.Y, axis=0, weights=weights) * fit_intercept,
+        penalty=penalty,
+        n_drawn=len(drawn),
+    )
+
+
+def solve_system(system: System, settings: CenterSettings, budget: Budget, job: Job) -> Solved:
+    """By the solver that is due; "auto" does it again directly where steps ran out and memory allows."""
+    size = size_of(system.rows)
+    if solver_of(settings, size, system.n_drawn, system.penalty, budget) == "cg":
+        solved = _conjugate(system, job)
+        again = settings.solver == "auto" and holds_direct(system.n_drawn, size, budget)
+        if solved.is_done or not again:
             return solved
         del solved  # its matrices are not in the plan
-    return _direct(system)
+    return _direct(system, job)
 
 
-def _direct(system: System) -> Solved:
-    rows = system.rows
-    sums = sum_features(system.basis, rows.X, rows.Y, rows.weights, system.job, "fit", system.penalty)
+def _direct(system: System, job: Job) -> Solved:
+    sums = sum_features(system.basis, system.X, system.rows.Y, system.weights, job, "fit", system.penalty)
     factor = ridge_factor(sums.gram, system.ridge)
     return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
 
 
-def _conjugate(system: System, stands_for: FloatArray) -> Solved:
-    rows, ridge = system.rows, system.ridge
-    factor = preconditioner(system.basis, ridge, stands_for)
-    normal = Normal(system.basis, rows.X, rows.weights, ridge, factor, system.job)
-    found = conjugate_solve(normal, rows.Y - system.intercepts)
+def _conjugate(system: System, job: Job) -> Solved:
+    factor = preconditioner(system.basis, system.ridge, system.center_weights)
+    normal = Normal(system.basis, system.X, system.weights, system.ridge, factor, job)
+    found = conjugate_solve(normal, system.rows.Y - system.intercepts)
     return Solved(found.beta, factor, normal, found.n_steps, found.precision)
 
 
-def fit_model(rows: Rows, pools: dict[str, Pool], chosen: Chosen, wish: Wish, budget: Budget, job: Job) -> LowRankModel:
-    """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate."""
-    candidate = chosen.candidate
-    pool = pools[candidate.slice_on]
-    drawn = pool.draw(candidate.n_centers, candidate.adapt)
-    centers = pool.rows[drawn]
-    kernel = make_kernel(candidate.kernel, range_rows(candidate.kernel, rows.X, job), candidate.bandwidth, wish.degree)
-    basis = make_basis(kernel, rows.X[centers])
-    n_rows = float(rows.weights.sum())
-    means = np.average(rows.Y, axis=0, weights=rows.weights)
-    intercepts, ridge = means * wish.fit_intercept, chosen.penalty * n_rows
-    system = System(basis, rows, intercepts, chosen.penalty, ridge, job)
-    solved = _solve(system, wish, budget, len(drawn), pool.stands_for(drawn[basis.kept]))
-    beta, factor = solved.beta, solved.factor
-    product = kernel.product(basis.centers, basis.dual(beta))
-    residual = rows.Y - intercepts - predict_rows(product, rows.X, job, "residuals", 60.0 * product.coef.size)
-    freedom = len(factor) - ridge * float(inverse_diagonal(factor.copy()).sum()) + wish.fit_intercept
-    noise = np.sqrt(rows.weights @ residual**2 / max(n_rows - freedom, 1.0))
-    dominant, pulls = _dominant(rows, basis, factor, residual, wish.fit_intercept, solved.normal)
-    spread = np.sqrt(variances(rows.Y, rows.weights))
+def fit_model(
+    rows: TrainingRows,
+    X: RowData,
+    candidate: Candidate,
+    penalty: float,
+    settings: CenterSettings,
+    *,
+    budget: Budget,
+    job: Job,
+) -> LowRankModel:
+    """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate.
+
+    ``X`` are the rows as the kernel sees them.
+    """
+    name, span = candidate.kernel, range_rows(candidate.kernel, X, job)
+    kernel = make_kernel(name, span, candidate.bandwidth, settings.degree)
+    intercept = settings.fit_intercept
+    system = make_system(rows, X, kernel, candidate, penalty, fit_intercept=intercept)
+    solved = solve_system(system, settings, budget, job)
+    residual = _residuals(system, solved, job)
+    low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
+    dominant, pulls = _dominant(system, solved, residual, intercept)
     return LowRankModel(
-        *(basis, centers[basis.kept], beta, intercepts, factor, noise, spread, n_rows, *response_bounds(rows.Y)),
-        *(dominant, pulls, solved.n_steps, solved.precision),
+        basis=system.basis,
+        rows=system.centers,
+        beta=solved.beta,
+        intercepts=system.intercepts,
+        factor=solved.factor,
+        noise=_noise(system, solved, residual, intercept),
+        spread=np.sqrt(variances(rows.Y, rows.weights)),
+        n_rows=system.n_rows,
+        low=low,
+        high=high,
+        dominant=dominant,
+        pulls=pulls,
+        n_steps=solved.n_steps,
+        precision=solved.precision,
     )
 
 
-def feature_importances(rows: Rows, pools: dict[str, Pool], model: LowRankModel, chosen: Chosen) -> FloatArray:
-    """Mean squared slopes of the fit along the features before learned multipliers, over their sum, (d,)."""
-    some = next(iter(pools.values())).first(GRADIENT_ROWS)
-    dual = model.dual / model.spread[:, None]
-    w = importances(model.basis.kernel, model.basis.centers, dual, rows.X[some.rows], some.weights)
-    w = w if chosen.multipliers is None else w * chosen.multipliers**2
-    return w / (w.sum() or 1.0)
+def _residuals(system: System, solved: Solved, job: Job) -> FloatArray:
+    basis = system.basis
+    product = basis.kernel.product(basis.centers, basis.dual(solved.beta))
+    work = 60.0 * product.coef.size
+    fitted = predict_rows(product, system.X, job, "residuals", work)
+    return system.rows.Y - system.intercepts - fitted
 
 
-def _dominant(
-    rows: Rows, basis: Basis, factor: FloatArray, residual: FloatArray, fit_intercept: bool, normal: Normal | None
-) -> tuple[IntArray, FloatArray]:
-    """Rows that pull some output's fit after them, culprits first; 1/N of a row's leverage is the intercept's.
+def _noise(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> FloatArray:
+    """The standard deviation of the noise, (p,): residuals over the degrees of freedom that are left."""
+    inverse = float(inverse_diagonal(solved.factor.copy()).sum())
+    freedom = len(solved.factor) - system.ridge * inverse + fit_intercept
+    return np.sqrt(system.weights @ residual**2 / max(system.n_rows - freedom, 1.0))
 
-    Where the factor is an estimate (conjugate gradients) and finds any, or nearly, they are looked at without it.
+
+def _dominant(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> tuple[IntArray, FloatArray]:
+    """Rows that pull some output's fit after them, culprits first, and how far.
+
+    1/N of a row's leverage is the intercept's. Where the factor is an estimate (conjugate gradients)
+    and finds any, or nearly, they are looked at without it.
     """
-    level = fit_intercept / rows.weights.sum()
+    Y, level = system.rows.Y, fit_intercept / system.n_rows
     found: dict[int, float] = {}  # in the order of their naming
-    for y, r in zip(rows.Y.T, residual.T, strict=True):
+    for y, r in zip(Y.T, residual.T, strict=True):
         places = suspects(y, r)
-        features, spread = basis.features(rows.X[places]), max(typical(r), NEGLIGIBLE * typical(y))
-        errors, weights = (r[places], y[places] - np.median(y)), rows.weights[places]
-        hat = (features @ ridge_solve(factor, features).T + level) * weights
-        which, pulls = dominating(*errors, hat, spread, STRONG if normal is None else STRONG / DOUBT)
-        if normal is not None and len(which):
-            hat = (features @ conjugate_inverse(normal, features, SUSPECTS_PRECISION).T + level) * weights
-            which, pulls = dominating(*errors, hat, spread)
+        features = system.basis.features(system.X[places])
+        spread = max(typical(r), NEGLIGIBLE * typical(y))
+        errors, weights = (r[places], y[places] - np.median(y)), system.weights[places]
+        hat = (features @ ridge_solve(solved.factor, features).T + level) * weights
+        strong = STRONG if solved.normal is None else STRONG / DOUBT
+        which, pulls = dominating(*errors, hat, spread, strong)
+        if solved.normal is not None and len(which):
+            inverse = conjugate_inverse(solved.normal, features, SUSPECTS_PRECISION)
+            which, pulls = dominating(*errors, (features @ inverse.T + level) * weights, spread)
         for place, pull in zip(places[which], pulls, strict=True):
             found[int(place)] = max(pull, found.get(int(place), 0.0))
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))

@@ -1,57 +1,71 @@
-"""A cheap first estimate of the regression function at every row, by models that have not seen the row."""
+"""A cheap first estimate of the regression function at every row, by fits that have not seen it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.judging import Judge, fold_rows
-from skewridge.centers.selection import Space, center_levels, search
+from skewridge.centers.cross_validation import Candidate, CrossValidator, CVScore, fold_rows
+from skewridge.centers.ladder import learning_sample
+from skewridge.centers.rows import TrainingRows, training_rows
+from skewridge.centers.scales import scale_kernel
+from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import RowData, prefetch, through
 from skewridge.engine.job import Job
 from skewridge.engine.passes import map_rows
-from skewridge.features.scaling import standard_scaling, unit_responses
-from skewridge.kernels.heuristics import median_bandwidth
-from skewridge.response.sampling import Pool, make_pool
+from skewridge.features.scaling import Scaling, standard_scaling
+from skewridge.kernels import Product
 from skewridge.response.slices import check_slice_rule
 
 KERNEL = "matern32"
-MOST_CENTERS = 200
+LADDER = tuple((m, adapt) for m in (50, 100, 200) for adapt in (0.5, 0.8, 0.0))
 MOST_ROWS = 20_000  # that a pilot is fitted to
-FEWEST_ROWS = 10  # nothing is chosen by fewer rows
 
 
 def pilot_of(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job) -> FloatArray:
-    """Return cross-fitted estimates of E[Y | x], (N, p): 5 folds, adaptive centres, features standardised.
+    """Return cross-fitted estimates of E[Y | x], (N, p): 5 folds, adaptive centres, one learned scale.
 
-    Slicing these instead of y does not favour rows for the noise in them. Folds depend on the rows and the seed alone.
+    Slicing these instead of y does not favour rows for the noise in them. Folds depend on the rows
+    and the seed alone. Features are standardised. Y itself where distinct rows are too few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 1))
+    >>> truth, noise = np.sin(5 * X), 0.3 * rng.normal(size=(200, 1))
+    >>> pilot = pilot_of(X, truth + noise, np.ones(200), "auto", seed=0, job=Job())
+    >>> bool(np.mean((pilot - truth) ** 2) < 0.2 * np.mean(noise**2))
+    True
     """
-    pool = make_pool(X, Y, weights, "auto", seed, job)
-    return within(rule, cross_fitted(through(standard_scaling(X, weights, job), X), Y, pool, seed, job))
+    rows = training_rows(X, Y, weights, slices="auto", fit_intercept=True, seed=seed, job=job)
+    if not rows.can_choose:
+        return within(rule, Y)
+    return within(rule, _cross_fitted(rows, standard_scaling(X, weights, job), job))
 
 
 def within(rule: object, values: FloatArray) -> FloatArray:
     """Keep estimates between edges that were given for the response."""
     checked = "auto" if isinstance(rule, str) else check_slice_rule(rule)
-    return np.clip(values, checked[0], checked[-1]) if isinstance(checked, np.ndarray) else values
+    if not isinstance(checked, np.ndarray):
+        return values
+    return np.clip(values, checked[0], checked[-1])
 
 
-def cross_fitted(X: RowData, Y: FloatArray, pool: Pool, seed: int, job: Job) -> FloatArray:
-    """The estimates at features that are scaled already, with a pool's folds; Y itself where rows are too few."""
-    if len(pool) < FEWEST_ROWS:
-        return Y
-    unit, means, units = unit_responses(Y, np.ones(len(Y)), centre=True)
-    prefetch(X, pool.rows[:MOST_ROWS])
-    rows = fold_rows(X, unit, None, {"response": pool}, MOST_ROWS)
-    judge = Judge(rows, 0, None, True, job)
-    levels, bandwidth = center_levels(len(rows), MOST_CENTERS), median_bandwidth(rows.X, KERNEL, seed)
-    verdict = search(Space(levels, None, (KERNEL,), {KERNEL: bandwidth}, True, ("response",), eases=False), judge)
-
-    kernel = judge.kernel(verdict.candidate)
-    drawn, basis, sums = judge.summed(verdict.candidate, kernel)
-    fits = judge.fold_fits(drawn, basis, sums, np.array([verdict.penalty]))
-    n_outputs = Y.shape[1]
-    models = [(kernel.product(basis.centers, basis.dual(beta[0])), intercepts) for beta, intercepts in fits]
+def _cross_fitted(rows: TrainingRows, standard: Scaling, job: Job) -> FloatArray:
+    """The best of the ladder, cross-fitted, in the units of y, (N, p)."""
+    prefetch(rows.X, rows.candidates.rows[:MOST_ROWS])
+    folded = fold_rows(rows, MOST_ROWS)
+    settings = CenterSettings(scale_features="standard")
+    scaled = scale_kernel(KERNEL, learning_sample(folded, rows.seed), settings, standard)
+    folded = replace(folded, X=standard(folded.X))
+    validate = CrossValidator(folded, degree=0, penalties=None, fit_intercept=True, job=job)
+    steps = (Candidate(KERNEL, m, adapt, scaled.bandwidth) for m, adapt in LADDER)
+    best = min((validate(step) for step in steps), key=lambda score: score.risk)
+    models = _fold_models(validate, best)
+    n_outputs = rows.Y.shape[1]
 
     def estimates(X: FloatArray, folds: IntArray) -> FloatArray:
         out = np.empty((len(X), n_outputs))
@@ -60,5 +74,14 @@ def cross_fitted(X: RowData, Y: FloatArray, pool: Pool, seed: int, job: Job) -> 
             out[folds == fold] = product(X[folds == fold]) + intercepts
         return out
 
-    found = np.concatenate(list(map_rows(estimates, [X, pool.folds[pool.member]], job, "pilot")))
-    return found * units + means
+    folds = rows.candidates.folds[rows.candidates.member]
+    found = map_rows(estimates, [through(standard, rows.X), folds], job, "pilot")
+    return np.concatenate(list(found)) * rows.units + rows.means
+
+
+def _fold_models(validate: CrossValidator, best: CVScore) -> list[tuple[Product, FloatArray]]:
+    """For every fold the fit to the others: a product with its centres, and intercepts."""
+    kernel = validate.kernel(best.candidate)
+    drawn, basis, sums = validate.summed(best.candidate, kernel)
+    fits = validate.fold_fits(drawn, basis, sums, np.array([best.penalty]))
+    return [(kernel.product(basis.centers, basis.dual(beta[0])), intercepts) for beta, intercepts in fits]

@@ -24,6 +24,7 @@ from skewridge.engine.chunked import RowData, Table
 from skewridge.engine.job import Job, make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
+from skewridge.estimators.bounds import bounds_of, clipped
 from skewridge.estimators.intervals import IntervalMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.io.dask_collections import is_collection
@@ -40,6 +41,16 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    def _remember_bounds(self, Y: FloatArray) -> None:
+        """Keep what predictions of Y, (N, p), are clipped to, if anything."""
+        self.__dict__.pop("_bounds", None)
+        ends = bounds_of(self.bounds, Y)
+        if ends is not None:
+            self._bounds = ends
+
+    def _clipped(self, prediction: FloatArray) -> FloatArray:
+        return clipped(prediction, getattr(self, "_bounds", None))
 
     def _take_over(self, checked: Any) -> None:
         """Take what was validated on the clone, and forget what an earlier fit left."""

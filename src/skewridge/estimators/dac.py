@@ -14,6 +14,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag
 from skewridge.engine.chunked import is_held
 from skewridge.engine.passes import predict_rows
+from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
 from skewridge.estimators.partitioned import PartitionedShell
@@ -76,6 +77,9 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         Whether the mean of y is subtracted before fitting and added to predictions.
     keep_nodes : bool, default=False
         Whether to keep the local estimates, which :meth:`node_spread` needs.
+    bounds : None, "auto" or (low, high), default=None
+        What predictions are clipped to. None: nothing; "auto": the training range of y plus 10% at either end. Either
+        end may be None.
     memory_limit : int or str, optional
         In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the
         machine's memory.
@@ -142,6 +146,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         local_solver: Literal["exact", "nystroem"] = "exact",
         fit_intercept: bool = True,
         keep_nodes: bool = False,
+        bounds: t.Bounds = None,
         memory_limit: t.Bytes | None = None,
         n_jobs: int | None = None,
         random_state: t.RandomState = None,
@@ -161,6 +166,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self.local_solver = local_solver
         self.fit_intercept = fit_intercept
         self.keep_nodes = keep_nodes
+        self.bounds = bounds
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -222,7 +228,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         if is_collection(X):
             return predict_collection(self, X)
         X = self._check_new(X)
-        prediction = predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_
+        prediction = self._clipped(predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_)
         if not return_std:
             return prediction
         problem = replace(self._problem, X=self._all_rows())
@@ -244,6 +250,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         check_choice("local_solver", self.local_solver, ["exact", "nystroem"])
         check_flag("keep_nodes", self.keep_nodes)
         self._request.check()
+        check_bounds(self.bounds)
         self._check_running()
 
     def _remember(self, checked: Any, problem: Problem, tuning: Tuning, intercept: float, coef: FloatArray) -> Self:
@@ -256,6 +263,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self._centred = self.fit_intercept
         self._keep_problem(problem)
         self._remember_response((problem.y + intercept)[:, None], np.ones(len(problem.y)))
+        self._remember_bounds((problem.y + intercept)[:, None])
         if self.keep_nodes:
             self.nodes_ = node_fits(problem, coef)
         return self

@@ -12,11 +12,12 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skewridge._typing import Auto, FloatArray, RandomState, SliceRule
+from skewridge._typing import Auto, Bounds, FloatArray, RandomState, SliceRule
 from skewridge._validation import check_choice, check_magnitude, check_same_order, check_weights
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import Budget
 from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
+from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.node_learners import as_configured, fit_learner, seeded
 from skewridge.estimators.notebook import dealt_summary
@@ -54,6 +55,9 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         between, ``pi ** -(1 - focus)``. Below 1 the estimator must take ``sample_weight`` (and have requested it,
         where scikit-learn's metadata routing is enabled); a pipeline hands the weights to its last step. Weights
         are at least 1, rare rows' the least: a penalty that does not grow with them counts for less than with focus=1.
+    bounds : None, "auto" or (low, high), default=None
+        What predictions are clipped to. None: nothing; "auto": the training range of y plus 10% at either end. Either
+        end may be None.
     n_jobs : int, optional
         Threads of this process, whatever engine is in use. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
@@ -98,6 +102,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         max_per_slice: int | None = None,
         slice_on: Literal["response", "pilot"] = "response",
         focus: float = 1.0,
+        bounds: Bounds = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -109,6 +114,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         self.max_per_slice = max_per_slice
         self.slice_on = slice_on
         self.focus = focus
+        self.bounds = bounds
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -171,7 +177,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         prediction : (n,) array
         """
         total: Any = sum(self._node_estimates(X, **predict_params))
-        return total / self.n_nodes_
+        return self._clipped(total / self.n_nodes_)
 
     def get_metadata_routing(self) -> Any:
         """Return what metadata the estimator takes in ``fit`` and ``predict``.
@@ -200,6 +206,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
             )
         self._settings.check()
         check_choice("slice_on", self.slice_on, ["response", "pilot"])
+        check_bounds(self.bounds)
         self._check_threads()
 
     def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -248,6 +255,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         if not rows.metadata:
             self._seen = rows.X, rows.y[:, None], weights
         self._remember_response(rows.y[:, None], weights)
+        self._remember_bounds(rows.y[:, None])
         return self
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:

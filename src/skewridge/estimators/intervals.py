@@ -14,7 +14,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_same_order, check_weights, warn_user
 from skewridge.distribution.intervals import Calibration, calibration_of, rows_needed
 from skewridge.estimators.any_rows import holds_numbers, take_rows
-from skewridge.response.sampling import N_FOLDS, choose_rule, make_pool
+from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
 
 Predicted: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, str]  # predictions, responses, weights, whose they are
@@ -136,7 +136,7 @@ class IntervalMixin:
     def _cross_fitted(self) -> Predicted:
         """Predict every row of the fit by a fit without its fold; equal rows share a fold."""
         X, Y, weights = self._training_rows()
-        pool = make_pool(X if holds_numbers(X) else Y[:, :0], Y, weights, "auto", self._seed)
+        pool = candidate_rows(X if holds_numbers(X) else Y, Y, weights, "auto", self._seed)
         folds, prediction = pool.folds[pool.member], np.full(Y.shape, np.nan)
         for fold in range(N_FOLDS):
             rest, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)

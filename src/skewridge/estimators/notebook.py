@@ -76,7 +76,7 @@ def centers_summary(model: Any) -> dict[str, str]:
     """What a fitted AdaptiveKernelRidge did, in words."""
     tuning = model.tuning_
     risk = tuning.chosen.get("risk")
-    evenly = f"{model.adapt_:.0%} of them evenly over the slices of the {model.slice_on_}"
+    evenly = f"{model.adapt_:.0%} of them evenly over the slices of the response"
     scales = "as they are" if model.scale_features is None else f"{tuning.chosen['features']} scales"
     judged = {} if risk is None else {"cross-validated": f"MSE {risk:.3g} of the variance of y"}
     return {

@@ -9,16 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from skewridge._typing import Auto, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
+from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
-from skewridge.response.sampling import Pool, make_pool
+from skewridge.response.sampling import CandidateRows, candidate_rows
 from skewridge.response.slices import check_slice_rule
 from skewridge.splines.fit import Wish, concerns, fit_rows
 from skewridge.splines.terms import Model, check_pairs, check_splines, make_domain, make_model
@@ -61,6 +62,9 @@ class SmoothingSpline(KernelEstimator):
         knots, as weights of 1 have it: only their ratio to the penalty matters.
     alpha : float, default=1.4
         GCV is ``(RSS / N) / (1 - alpha tr A / N)^2``; 1 is the plain criterion, more is smoother.
+    bounds : None, "auto" or (low, high), default=None
+        What predictions are clipped to. None: nothing; "auto": the training range of y plus 10% at either end. Either
+        end may be None.
     memory_limit : int or str, optional
         In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the
         machine's memory.
@@ -116,6 +120,7 @@ class SmoothingSpline(KernelEstimator):
         penalty: float | Auto = "auto",
         theta: Literal["auto", "start"] | Sequence[float] | FloatArray = "auto",
         alpha: float = 1.4,
+        bounds: Bounds = None,
         memory_limit: Bytes | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -129,6 +134,7 @@ class SmoothingSpline(KernelEstimator):
         self.penalty = penalty
         self.theta = theta
         self.alpha = alpha
+        self.bounds = bounds
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -160,7 +166,7 @@ class SmoothingSpline(KernelEstimator):
         free, terms = full.among(domain.varies)
 
         seed = draw_seed(self.random_state)
-        pool = make_pool(X[kept], y[kept, None], weights, self.slices, seed)
+        pool = candidate_rows(X[kept], y[kept, None], weights, self.slices, seed)
         rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, pool, kept)
         unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
@@ -172,6 +178,7 @@ class SmoothingSpline(KernelEstimator):
         self._take_over(checked)
         self._seen, self._seed = (X[kept], y[kept, None], weights), seed
         self._remember_response(y[kept, None], weights)
+        self._remember_bounds(y[kept, None])
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
@@ -209,6 +216,7 @@ class SmoothingSpline(KernelEstimator):
                 raise ValueError(
                     "The spline overflows at some of these points, too far beyond the range that was fitted."
                 )
+            prediction = self._clipped(prediction)
             if not return_std:
                 return prediction
             return prediction, predict_rows(self._fit.std, X, self._job.here, "standard deviations") * self._unit
@@ -231,6 +239,7 @@ class SmoothingSpline(KernelEstimator):
             check_slice_rule(self.slices)
         self._check_penalty(["auto"], " or 'auto'")
         check_real("alpha", self.alpha, 0)
+        check_bounds(self.bounds)
         self._check_machine()
 
     def _check_theta(self, names: Sequence[str]) -> FloatArray | None:
@@ -247,7 +256,7 @@ class SmoothingSpline(KernelEstimator):
             )
         return theta.astype(np.float64)
 
-    def _knot_rows(self, X: FloatArray, pool: Pool, kept: IntArray) -> IntArray:
+    def _knot_rows(self, X: FloatArray, pool: CandidateRows, kept: IntArray) -> IntArray:
         """The rows that become knots; rows at the same point count once."""
         if isinstance(self.knots, str):
             n_rows = pool.weights.sum()

@@ -58,6 +58,43 @@ def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
 
 
+def prediction_bounds(
+    bounds: str | tuple[float | None, float | None] | None,
+    Y: FloatArray,
+    means: FloatArray,
+    units: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of predictions of Y, (p,) and (p,), so that Y * units + means keeps to those of y.
+
+    "auto" is the range of Y and a tenth of it beyond either end; None, or an end that is None, none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y = np.array([[0.0], [1.0]])
+    >>> prediction_bounds("auto", Y, np.zeros(1), np.ones(1))
+    (array([-0.1]), array([1.1]))
+    >>> prediction_bounds((0.0, None), Y, np.array([3.0]), np.array([2.0]))
+    (array([-1.5]), array([inf]))
+    """
+    if isinstance(bounds, str):
+        return response_bounds(Y)
+    low, high = bounds or (None, None)
+    lowest, highest = np.full(len(means), -np.inf), np.full(len(means), np.inf)
+    if low is not None:
+        lowest = _within(low, (low - means) / units, means, units, np.inf)
+    if high is not None:
+        highest = _within(high, (high - means) / units, means, units, -np.inf)
+    return lowest, highest
+
+
+def _within(end: float, bound: FloatArray, means: FloatArray, units: FloatArray, inside: float) -> FloatArray:
+    """A bound moved inwards by its last bits until rounding does not lead beyond the end."""
+    while np.any(beyond := np.sign(inside) * (bound * units + means - end) < 0):
+        bound = np.where(beyond, np.nextafter(bound, inside), bound)
+    return bound
+
+
 def no_scaling(n_features: int) -> Scaling:
     """Leave features as they are."""
     return Scaling(np.zeros(n_features), np.ones(n_features))

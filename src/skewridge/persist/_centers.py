@@ -1,21 +1,65 @@
 """The layout of AdaptiveKernelRidge in files.
 
-Letters of lengths: d features, r centres, p outputs, P penalties, q dominating rows.
+Letters of lengths: d columns, D features that the kernel sees, r centres, p outputs, P penalties, q dominating rows.
 """
 
 from __future__ import annotations
 
-from skewridge.centers.account import CenterTuning
+from typing import Any
+
+import numpy as np
+
 from skewridge.centers.fit import LowRankModel
+from skewridge.centers.tuning import CenterTuning
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
+from skewridge.features.forms import FeatureForms
+from skewridge.features.scaled_forms import ScaledForms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import KERNELS
 from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Record
-from skewridge.persist._regressors import FLAG, INTERVALS, KERNEL, NAMES, POSITIVE, TEXT, WHOLE
+from skewridge.persist._layouts import (
+    Bools,
+    Floats,
+    Ints,
+    Items,
+    Kind,
+    Length,
+    Maybe,
+    Number,
+    NumberOr,
+    OneOf,
+    Record,
+)
+from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, POSITIVE, TEXT, WHOLE, kernel_layout
 from skewridge.ridge.lowrank import Basis
 
-BASIS = Record(Basis, {"kernel": KERNEL, "centers": Floats("r d"), "kept": Ints("r"), "factor": Floats("r r")})
+
+def _forms_hold(forms: FeatureForms) -> bool:
+    """Whether every form has ascending knots, at least two, and a score for each."""
+    if not len(forms.knots) == len(forms.scores) == len(forms):
+        return False
+    pairs = zip(forms.knots, forms.scores, strict=True)
+    return all(len(k) == len(s) > 1 and bool((np.diff(k) > 0).all()) for k, s in pairs)
+
+
+def _adaptive_holds(model: Any) -> bool:
+    """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
+    model._check_parameters()
+    if not hasattr(model, "_model"):
+        return True
+    scaling, width = model._scaling, model._model.basis.centers.shape[1]
+    return isinstance(scaling, ScaledForms) or len(scaling.scale) == width
+
+
+BASIS = Record(
+    Basis,
+    {
+        "kernel": kernel_layout("D"),
+        "centers": Floats("r D"),
+        "kept": Ints("r"),
+        "factor": Floats("r r"),
+    },
+)
 LOW_RANK = Record(
     LowRankModel,
     {
@@ -27,8 +71,8 @@ LOW_RANK = Record(
         "noise": Floats("p"),
         "spread": Floats("p"),
         "n_rows": Number(POSITIVE),
-        "low": Floats("p"),
-        "high": Floats("p"),
+        "low": Floats("p", finite=False),
+        "high": Floats("p", finite=False),
         "dominant": Ints("q"),
         "pulls": Floats("q", finite=False),
         "n_steps": Maybe(WHOLE),
@@ -55,6 +99,18 @@ CENTER_TUNING = Record(
     },
 )
 SCALING = Record(Scaling, {"shift": Floats("d"), "scale": Floats("d")})
+FORMS = Record(
+    FeatureForms,
+    {
+        "n_columns": Length("d"),
+        "columns": Ints("D", below="d"),
+        "ranked": Bools("D"),
+        "knots": Items(Floats("*"), tuple),
+        "scores": Items(Floats("*"), tuple),
+    },
+    holds=_forms_hold,
+)
+SCALED_FORMS = Record(ScaledForms, {"forms": FORMS, "scales": Floats("D")})
 ADAPTIVE_KERNEL_RIDGE = Estimator(
     AdaptiveKernelRidge,
     {
@@ -65,7 +121,6 @@ ADAPTIVE_KERNEL_RIDGE = Estimator(
         "noise_": NumberOr(Floats("p")),
         "n_centers_": Length("r"),
         "adapt_": Number(0, 1),
-        "slice_on_": TEXT,
         "kernel_": Kind(str, KERNELS),
         "bandwidth_": Maybe(Number(POSITIVE)),
         "penalty_": Number(POSITIVE),
@@ -75,13 +130,14 @@ ADAPTIVE_KERNEL_RIDGE = Estimator(
         "n_iter_": Maybe(WHOLE),
         "tuning_": CENTER_TUNING,
         "n_features_in_": Length("d"),
-        "_scaling": SCALING,
+        "_scaling": OneOf((SCALING, SCALED_FORMS)),
         "_model": LOW_RANK,
         "_means": Floats("p"),
         "_units": Floats("p"),
         "_single": FLAG,
         **INTERVALS,
     },
-    optional=NAMES,
-    holds=lambda model: model._check_parameters(),
+    optional={**NAMES, "slice_on_": TEXT},  # which version 0.1 had
+    retired=("slice_on",),
+    holds=_adaptive_holds,
 )

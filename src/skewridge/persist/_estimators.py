@@ -22,6 +22,7 @@ class Estimator:
     attributes : every attribute of a fitted one (of what pickle would keep of it) and its field
     optional : attributes that it may have
     parameters : those that are saved where not all are; the others must have their defaults
+    retired : parameters that files of earlier versions may have; they decided the fit, and no more do
     holds : whether one may be used; it may raise ValueError or TypeError to say why not
     """
 
@@ -29,6 +30,7 @@ class Estimator:
     attributes: Mapping[str, Field]
     optional: Mapping[str, Field] = field(default_factory=dict)
     parameters: Collection[str] = ()
+    retired: Collection[str] = ()
     holds: Callable[[Any], object] = lambda model: True
 
     def encode(self, model: Any, writer: Writer, place: str) -> dict[str, Any]:
@@ -47,10 +49,11 @@ class Estimator:
         if set(node) != {"parameters", "attributes"} or not isinstance(node["parameters"], dict):
             raise ModelFileError(f"{place or 'the model'} has no parameters and attributes")
         known = self.parameters or signature(self.cls).parameters
-        unknown = sorted(set(node["parameters"]) - set(known))
+        unknown = sorted(set(node["parameters"]) - set(known) - set(self.retired))
         if unknown:
             raise ModelFileError(f"{self.cls.__name__} has no parameter {unknown[0][:40]!r} in this skewridge")
         values = {name: decode(value, reader, _at(place, name)) for name, value in node["parameters"].items()}
+        values = {name: value for name, value in values.items() if name not in self.retired}
         model = self.cls(**values)  # which only stores them
         if node["attributes"] is not None:
             model.__dict__.update(self._decode_state(node["attributes"], reader, place))

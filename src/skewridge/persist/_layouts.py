@@ -99,6 +99,23 @@ class Ints(Arrays):
     dtypes = ("int64", "int32")
 
 
+class Bools(Ints):
+    """Truth values, which files hold as the whole numbers 0 and 1."""
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return the numbers as JSON."""
+        if not isinstance(value, np.ndarray) or value.dtype != np.bool_:
+            raise ModelFileError(f"{place} is not an array of truth values")
+        return super().encode(value.astype(np.int32), writer, sizes, place)
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the truth values."""
+        value = super().decode(node, reader, sizes, place)
+        if not np.isin(value, (0, 1)).all():
+            raise ModelFileError(f"{place} holds other numbers than 0 and 1")
+        return value.astype(np.bool_)
+
+
 class Number(Field):
     """A finite number in a range; a loose one may be anything that a float can be."""
 
@@ -193,6 +210,31 @@ class NumberOr(Field):
         """Ask the one that it is."""
         chosen = self.array if isinstance(value, np.ndarray) else Number()
         chosen.check(value, sizes, place)
+
+
+@dataclass(frozen=True)
+class OneOf(Field):
+    """An object of one of several records, which files tell apart by their fields."""
+
+    records: tuple[Record, ...]
+
+    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
+        """Return the JSON of the record that the object is of."""
+        for record in self.records:
+            if type(value) is record.cls:
+                return record.encode(value, writer, sizes, place)
+        raise ModelFileError(f"{place} is not {self._names}")
+
+    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
+        """Return the object of the record that has these fields."""
+        for record in self.records:
+            if isinstance(node, dict) and set(node) == {*record.fields, *record.cached}:
+                return record.decode(node, reader, sizes, place)
+        raise ModelFileError(f"{place} has other fields than {self._names} has")
+
+    @property
+    def _names(self) -> str:
+        return " or ".join(f"a {record.cls.__name__}" for record in self.records)
 
 
 @dataclass(frozen=True)

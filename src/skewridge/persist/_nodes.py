@@ -16,7 +16,7 @@ from skewridge.nodes.sample_weights import check_weights_are_taken
 from skewridge.nodes.tuning import Tuning
 from skewridge.persist._estimators import Estimator
 from skewridge.persist._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Record
-from skewridge.persist._regressors import FLAG, INTERVALS, KERNEL, NAMES, POSITIVE, TEXT, WHOLE, cuts
+from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, KERNEL, NAMES, POSITIVE, TEXT, WHOLE, cuts
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
 from skewridge.ridge.expansion import Expansion
@@ -114,7 +114,7 @@ DAC_KERNEL_RIDGE = Estimator(
         "_expansion": EXPANSION,
         **INTERVALS,
     },
-    optional={**NAMES, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
+    optional={**NAMES, **BOUNDS, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
     holds=_dac_holds,
 )
 
@@ -130,6 +130,6 @@ def dac_regressor(node: Field) -> Estimator:
             "_weighted": FLAG,
             **INTERVALS,
         },
-        optional=NAMES,
+        optional={**NAMES, **BOUNDS},
         holds=_regressor_holds,
     )

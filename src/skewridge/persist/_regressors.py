@@ -27,17 +27,22 @@ def cuts(starts: IntArray, n_items: int) -> bool:
     return bool(starts[0] == 0 and starts[-1] == n_items and (np.diff(starts) >= 0).all())
 
 
-KERNEL = Record(
-    Kernel,
-    {
-        "name": Kind(str, KERNELS),
-        "bandwidth": Maybe(Number(POSITIVE)),
-        "degree": Number(0, MAX_DEGREE, whole=True),
-        "low": Numbers("d"),
-        "high": Numbers("d"),
-    },
-    holds=_kernel_holds,
-)
+def kernel_layout(letter: str) -> Record:
+    """The layout of a kernel of so many features, by letter."""
+    return Record(
+        Kernel,
+        {
+            "name": Kind(str, KERNELS),
+            "bandwidth": Maybe(Number(POSITIVE)),
+            "degree": Number(0, MAX_DEGREE, whole=True),
+            "low": Numbers(letter),
+            "high": Numbers(letter),
+        },
+        holds=_kernel_holds,
+    )
+
+
+KERNEL = kernel_layout("d")
 CALIBRATION = Record(
     Calibration,
     {
@@ -51,6 +56,7 @@ CALIBRATION = Record(
     alone=True,
 )
 NAMES: dict[str, Field] = {"feature_names_in_": Texts("d"), "calibration_": Items(CALIBRATION, tuple)}
+BOUNDS: dict[str, Field] = {"_bounds": Items(Floats("*", finite=False), tuple)}
 INTERVALS: dict[str, Field] = {
     "_seed": WHOLE,
     "_response_edges": Items(Floats("*", finite=False), tuple),

@@ -13,7 +13,7 @@ import numpy as np
 from skewridge.estimators.spline import SmoothingSpline
 from skewridge.persist._estimators import Estimator
 from skewridge.persist._layouts import Field, Floats, Ints, Items, Length, Number, Record
-from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, TEXT, WHOLE
+from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, NAMES, TEXT, WHOLE
 from skewridge.splines.fit import SplineFit
 from skewridge.splines.sums import Features, Free
 from skewridge.splines.terms import PARTS, Domain, Model
@@ -121,6 +121,6 @@ SMOOTHING_SPLINE = Estimator(
         "_mean": Number(),
         **INTERVALS,
     },
-    optional=NAMES,
+    optional={**NAMES, **BOUNDS},
     holds=lambda model: model._check_parameters(),
 )

@@ -27,14 +27,16 @@ _SECOND_KEY = 2**63  # seeds are smaller
 
 
 @dataclass(frozen=True)
-class Pool:
-    """Distinct rows in their canonical order, and what centres are drawn by.
+class CandidateRows:
+    """Distinct rows (by x) in their canonical order, and what centres are drawn by.
+
+    Rows with equal x are one candidate: copies in different folds would tell each other's response.
 
     Attributes
     ----------
     rows : (n,) array, where in the data each distinct row is first found
     weights : (n,) array, how often each occurs
-    labels : (n, p) array, the slice of every row, for every output
+    labels : (n, p) array, the slice of every row's mean response, for every output
     folds : (n,) array
     member : (N,) array, which distinct row every row of the data is
     """
@@ -49,16 +51,29 @@ class Pool:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def first(self, most: int) -> Pool:
+    def first(self, most: int) -> CandidateRows:
         """The first rows in the canonical order: a random sample that depends on the rows alone."""
         if len(self) <= most:
             return self
-        none = np.empty(0, dtype=np.int64)  # which of them a row is makes no sense of some
-        return Pool(self.rows[:most], self.weights[:most], self.labels[:most], self.folds[:most], none)
+        return CandidateRows(
+            rows=self.rows[:most],
+            weights=self.weights[:most],
+            labels=self.labels[:most],
+            folds=self.folds[:most],
+            member=np.empty(0, dtype=np.int64),  # which of them a row is makes no sense of some
+        )
 
-    def sliced(self, on: FloatArray, rule: object) -> Pool:
-        """These rows and folds with slices of another variable, (N, p)."""
-        return replace(self, labels=_labels(on[self.rows], self.weights, rule))
+    def in_folds(self, n_folds: int) -> CandidateRows:
+        """The same rows and slices in another number of folds."""
+        return replace(self, folds=_share_out(self.labels, n_folds))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sums of the data's values, (N,), over the copies of every distinct row, (n,)."""
+        return member_sums(self.member, values)
+
+    def means(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted means of the data's responses, (N, p), over every distinct row's copies, (n, p)."""
+        return member_means(self.rows, self.member, Y, weights)
 
     def _evenly(self, fold: int) -> IntArray:
         """The rows outside a fold, evenly over the slices; made on first use."""
@@ -66,8 +81,9 @@ class Pool:
             inside = np.flatnonzero(self.folds != fold)
             turns = np.array([inside[_round_robin(labels[inside])] for labels in self.labels.T])
             merged = turns.T.ravel()  # outputs take turns; a row is drawn once
-            several = len(turns) > 1
-            self._turns[fold] = merged[np.sort(np.unique(merged, return_index=True)[1])] if several else merged
+            if len(turns) > 1:
+                merged = merged[np.sort(np.unique(merged, return_index=True)[1])]
+            self._turns[fold] = merged
         return self._turns[fold]
 
     def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
@@ -79,27 +95,83 @@ class Pool:
         drawn = self._evenly(fold)[:wanted] if wanted else np.empty(0, dtype=np.int64)
         left = self.folds != fold
         left[drawn] = False
-        return np.sort(np.concatenate([drawn, np.flatnonzero(left)[: max(0, n_centers - len(drawn))]]))
+        rest = np.flatnonzero(left)[: max(0, n_centers - len(drawn))]
+        return np.sort(np.concatenate([drawn, rest]))
 
-    def stands_for(self, drawn: IntArray) -> FloatArray:
+    def center_weights(self, drawn: IntArray) -> FloatArray:
         """How many rows each of some centres stands for, (m,): a slice's rows are shared by its centres.
 
         Averaged over outputs.
         """
         shares = np.zeros(len(drawn))
         for labels in self.labels.T:
-            mass, many = np.bincount(labels, self.weights), np.bincount(labels[drawn], minlength=labels.max() + 1)
+            mass = np.bincount(labels, self.weights)
+            many = np.bincount(labels[drawn], minlength=labels.max() + 1)
             shares += (mass / np.maximum(many, 1))[labels[drawn]]
         return shares * (self.weights.sum() / shares.sum())
 
 
-def make_pool(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job | None = None) -> Pool:
-    """Return the distinct rows of (X, Y), Y (N, p), with slices of Y by a rule, and folds that share the slices out."""
-    rows, totals, member = distinct_rows([X, Y], weights, seed, job)
-    labels = _labels(Y[rows], totals, rule)
-    folds = np.empty(len(rows), dtype=np.int8)
-    folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(rows)) % N_FOLDS
-    return Pool(rows, totals, labels, folds, member)
+def candidate_rows(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    rule: object,
+    seed: int,
+    job: Job | None = None,
+) -> CandidateRows:
+    """Return the distinct rows of X, with slices of their mean responses and folds that share the slices out.
+
+    Parameters
+    ----------
+    X : (N, d) rows
+    Y : (N, p) array
+    weights : (N,) array, how often every row occurs
+    rule : how the response is cut into slices
+    seed : int, the key of the canonical order
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[1.0], [2.0], [1.0]]), np.array([[3.0], [4.0], [5.0]])
+    >>> found = candidate_rows(X, Y, np.ones(3), "scott", seed=0)
+    >>> sorted(X[found.rows, 0].tolist()), sorted(found.weights.tolist())
+    ([1.0, 2.0], [1.0, 2.0])
+    """
+    rows, _, member = distinct_rows([X], weights, seed, job)
+    totals = member_sums(member, weights) if len(rows) < len(member) else weights[rows]
+    labels = _labels(member_means(rows, member, Y, weights), totals, rule)
+    return CandidateRows(
+        rows=rows,
+        weights=totals,
+        labels=labels,
+        folds=_share_out(labels, N_FOLDS),
+        member=member,
+    )
+
+
+def _share_out(labels: IntArray, n_folds: int) -> npt.NDArray[np.int8]:
+    """Folds of equal size that share every slice of the first output out."""
+    folds = np.empty(len(labels), dtype=np.int8)
+    folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(labels)) % n_folds
+    return folds
+
+
+def member_sums(member: IntArray, values: FloatArray) -> FloatArray:
+    """Sums over the copies of every distinct row, added up by size: their order cannot matter."""
+    order = np.lexsort((values, member))
+    counts = np.bincount(member)
+    return np.asarray(np.add.reduceat(values[order], np.cumsum(counts) - counts))
+
+
+def member_means(rows: IntArray, member: IntArray, Y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted means over the copies of every distinct row, (n, p); a row of its own keeps its bits."""
+    if len(rows) == len(member):
+        return Y[rows]
+    sums = np.column_stack([member_sums(member, weights * y) for y in Y.T])
+    first, totals = Y[rows], member_sums(member, weights)[:, None]
+    others = np.bincount(member, np.any(Y != first[member], axis=1))[:, None]
+    differ = (others > 0) & (totals > 0)  # else w y / w may not be y
+    return np.divide(sums, totals, out=first, where=differ)
 
 
 def distinct_rows(

@@ -132,9 +132,9 @@ def _share(size: FloatArray, first: FloatArray) -> float:
     return float(np.sqrt(np.max(_ratio(size, first))))
 
 
-def preconditioner(basis: Basis, ridge: float, stands_for: FloatArray) -> FloatArray:
+def preconditioner(basis: Basis, ridge: float, center_weights: FloatArray) -> FloatArray:
     """The Cholesky factor of L' W L + ridge."""
-    matrix = lower_square(basis.factor * np.sqrt(stands_for)[:, None])
+    matrix = lower_square(basis.factor * np.sqrt(center_weights)[:, None])
     matrix.reshape(-1)[:: len(matrix) + 1] += ridge
     return cholesky(matrix)
 

@@ -13,7 +13,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
-from skewridge.response.sampling import distinct_rows
+from skewridge.response.sampling import distinct_rows, member_means, member_sums
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DistinctRows:
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum of w_i values_i over every distinct row's copies, (n,): loss weights, for scores."""
-        return _sums(self.member, self.weights * values)
+        return member_sums(self.member, self.weights * values)
 
 
 def collapse_rows(
@@ -77,10 +77,8 @@ def collapse_rows(
     """
     rows, _, member = distinct_rows([X], weights, seed, job)
     rows, member = rows.astype(np.int64), member.astype(np.int64)
-    frequencies = _sums(member, weights)
-    sums = np.column_stack([_sums(member, weights * y) for y in Y.T])
-    alone = np.bincount(member)[:, None] == 1
-    means = np.where(alone, Y[rows], sums / frequencies[:, None])  # w y / w may not be y
+    frequencies = member_sums(member, weights)
+    means = member_means(rows, member, Y, weights)
     spread = np.sort(weights[:, None] * (Y - means[member]) ** 2, axis=0)
     return DistinctRows(
         rows=rows,
@@ -90,10 +88,3 @@ def collapse_rows(
         within=spread.sum(axis=0),
         weights=weights,
     )
-
-
-def _sums(member: IntArray, values: FloatArray) -> FloatArray:
-    """Sums over the copies of every distinct row, added up by size: their order cannot matter."""
-    order = np.lexsort((values, member))
-    counts = np.bincount(member)
-    return np.asarray(np.add.reduceat(values[order], np.cumsum(counts) - counts))

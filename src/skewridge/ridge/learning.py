@@ -7,7 +7,7 @@ which sees nothing else. The answer is the mean of the last steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,6 +82,14 @@ class _Start:
     low: FloatArray
     high: FloatArray
     free: BoolArray
+    common: bool = False
+
+    def gradient(self, found: LeaveOneOut) -> FloatArray:
+        """What is followed: nothing where nothing is learned, the sum of scales that move as one."""
+        gradient = _gradient(found)
+        if self.common:
+            gradient[:-2] = gradient[:-2].sum()
+        return np.where(self.free, gradient, 0.0)
 
     def bounded(self, theta: FloatArray) -> FloatArray:
         """Theta within its bounds, and what is not learned where it was."""
@@ -100,6 +108,7 @@ def learn_kernel(
     weights: FloatArray | None = None,
     scales: FloatArray | None = None,
     learn_scales: bool = True,
+    common_scale: bool = False,
     ridge: float | None = None,
     n_steps: int = N_STEPS,
     batch_size: int = BATCH_SIZE,
@@ -119,6 +128,7 @@ def learn_kernel(
     weights : (N,) array of loss weights >= 0, frequencies times scores; None: the frequencies
     scales : (d,) array of starting values; None: 1 / median distance
     learn_scales : bool, False keeps the starting scales
+    common_scale : bool, True multiplies all starting scales by one learned factor: a bandwidth
     ridge : float, keeps the ridge at this value; None learns it
     n_steps, batch_size : int
 
@@ -143,6 +153,7 @@ def learn_kernel(
         weights=f if weights is None else weights,
     )
     start = _start(rows, scales, ridge, learn_scales, seed)
+    start = replace(start, common=common_scale)
     draws = _draws(rows, local, batch_size, seed)
     theta, losses = start.theta, np.full(n_steps, np.nan)
     if len(Z) > 1 and rows.Y.shape[1] and start.free.any():
@@ -223,7 +234,7 @@ def _descend(
             theta = start.bounded(theta + RAISE * (np.arange(len(theta)) == len(theta) - 2))
             continue
         losses[t] = found.loss
-        move = adam.move(np.where(start.free, _gradient(found), 0.0))
+        move = adam.move(start.gradient(found))
         theta = path[t] = start.bounded(theta - _rate((t + 1) / n_steps) * move)
     return _mean_of_last(path, start.theta), losses
 

@@ -211,6 +211,9 @@ def _sums(
     job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
+        counted = weights > 0
+        if not counted.all():
+            X, Y, weights = X[counted], Y[counted], weights[counted]
         root = np.sqrt(weights)[:, None]
         features = features_of(X)
         if np.any(root != 1.0):

@@ -14,7 +14,7 @@ from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
 from skewridge.linalg.lapack import tridiagonalise
 from skewridge.linalg.ridge_path import Path, quadratic_forms, shifted_factors
-from skewridge.response.sampling import make_pool
+from skewridge.response.sampling import candidate_rows
 from skewridge.ridge.lowrank import Basis, leverages, ridge_factor, ridge_solve
 
 EVENLY = 0.5  # the share of centres drawn evenly over the slices, the rest uniformly
@@ -22,7 +22,7 @@ EVENLY = 0.5  # the share of centres drawn evenly over the slices, the rest unif
 
 def draw_shared(X: RowData, sliced: FloatArray, rule: object, n_centers: int, seed: int, job: Job) -> IntArray:
     """Return the rows that become centres, half of them evenly over the slices; one slice: all uniformly."""
-    pool = make_pool(X, sliced[:, None], np.ones(len(X)), rule, seed, job)
+    pool = candidate_rows(X, sliced[:, None], np.ones(len(X)), rule, seed, job)
     return np.sort(pool.rows[pool.draw(n_centers, EVENLY)])
 
 

@@ -1,0 +1,167 @@
+"""Level 1 from raw rows to predictions in units of y: learn scales, choose, fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.centers.fit import LowRankModel, Predictor, fit_model
+from skewridge.centers.importances import SLOPE_ROWS, mean_squared_slopes
+from skewridge.centers.ladder import Choice, choose
+from skewridge.centers.planning import affordable, most_centers, size_of
+from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
+from skewridge.centers.scales import Transform
+from skewridge.centers.settings import CenterSettings
+from skewridge.centers.tuning import CenterTuning, describe
+from skewridge.engine.chunked import RowData, through
+from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.memory import Budget
+from skewridge.features.scaled_forms import ScaledForms
+
+
+@dataclass(frozen=True)
+class GlobalPredictor:
+    """Raw rows -> the estimate in units of y: all that a worker needs to predict."""
+
+    transform: Transform
+    predictor: Predictor
+    means: FloatArray
+    units: FloatArray
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """The estimate at one block of rows, (n, p)."""
+        return self.predictor.predict(self.transform(X)) * self.units + self.means
+
+    @property
+    def row_work(self) -> float:
+        """Operations a row."""
+        return self.predictor.row_work
+
+
+@dataclass(frozen=True)
+class GlobalFit:
+    """A fitted level 1; see :func:`fit_global`.
+
+    Attributes
+    ----------
+    transform : Scaling or ScaledForms, what rows go through first
+    model : LowRankModel of the transformed rows and of responses in units of their size
+    choice : Choice, the candidate, its penalty and the scores that led to it
+    tuning : CenterTuning, the same for people
+    means, units : (p,) arrays, y = model * units + means
+    column_scale : (d,) array, every column's scale: the root of the sum of squares over its forms
+    importances : (d,) array, mean squared slopes along every column's forms, over their sum
+    """
+
+    transform: Transform
+    model: LowRankModel
+    choice: Choice
+    tuning: CenterTuning
+    means: FloatArray
+    units: FloatArray
+    column_scale: FloatArray
+    importances: FloatArray
+
+    def predictor(self, single: bool = False) -> GlobalPredictor:
+        """The predictor, in single precision where that is asked for and serves."""
+        return GlobalPredictor(self.transform, self.model.predictor(single), self.means, self.units)
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """The estimate at one block of raw rows in units of y, (n, p)."""
+        return self.predictor().predict(X)
+
+
+def fit_global(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    settings: CenterSettings,
+    *,
+    scores: FloatArray | None = None,
+    scoring: str = "mse",
+    seed: int,
+    budget: Budget,
+    job: Job,
+) -> GlobalFit:
+    """Learn scales, choose centres and penalty, and fit to all rows.
+
+    Parameters
+    ----------
+    X : (N, d) rows, raw
+    Y : (N, p) array
+    weights : (N,) array of positive frequencies
+    settings : CenterSettings
+    scores : (N,) array, how much every row's squared error counts; None: all alike
+    scoring : str, the scores' name
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge.datasets import make_peaks
+    >>> X, y = make_peaks(300, 2, random_state=0)
+    >>> fit = fit_global(X, y[:, None], np.ones(300), CenterSettings(), seed=0, budget=Budget(),
+    ...                  job=Job())
+    >>> bool(np.mean((fit.predict(X)[:, 0] - y) ** 2) < 0.1 * y.var())
+    True
+    """
+    with one_blas_thread():
+        rows = training_rows(
+            X,
+            Y,
+            weights,
+            slices=settings.slices,
+            fit_intercept=settings.fit_intercept,
+            scores=scores,
+            seed=seed,
+            job=job.unkept,
+        )
+        size = size_of(rows)
+        settings = settings.within(len(rows.candidates))
+        most = most_centers(len(rows.candidates), size, settings, budget)
+        job = affordable(job, size, settings, budget, most)
+        choice = job.value("choice", lambda: choose(rows, settings, most, job.unkept))
+        return fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+
+
+def fit_choice(
+    rows: TrainingRows,
+    choice: Choice,
+    settings: CenterSettings,
+    *,
+    scoring: str = "mse",
+    budget: Budget,
+    job: Job,
+) -> GlobalFit:
+    """Fit what was chosen to all rows."""
+    transform = choice.transform
+    Z = through(transform, rows.X)
+    model = fit_model(rows, Z, choice.candidate, choice.penalty, settings, budget=budget, job=job)
+    n_sample = min(len(rows.candidates), SAMPLE_ROWS)
+    return GlobalFit(
+        transform=transform,
+        model=model,
+        choice=choice,
+        tuning=describe(choice, model, rows.units, n_sample, scoring),
+        means=rows.means,
+        units=rows.units,
+        column_scale=_column_scale(transform),
+        importances=_importances(rows, Z, model, transform),
+    )
+
+
+def _column_scale(transform: Transform) -> FloatArray:
+    return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
+
+
+def _importances(rows: TrainingRows, Z: RowData, model: LowRankModel, transform: Transform) -> FloatArray:
+    """Mean squared slopes along the forms, or the columns as they are scaled, over their sum, (d,)."""
+    some = rows.candidates.first(SLOPE_ROWS)
+    kernel, centers = model.basis.kernel, model.basis.centers
+    dual = model.dual / model.spread[:, None]
+    slopes = mean_squared_slopes(kernel, centers, dual, Z[some.rows], some.weights)
+    if isinstance(transform, ScaledForms):
+        slopes = transform.by_column(slopes * transform.scales**2)
+    return np.asarray(slopes / (slopes.sum() or 1.0))

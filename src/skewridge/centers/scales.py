@@ -1,0 +1,116 @@
+"""What a kernel sees of the rows, and its bandwidth: learned by leave-one-out, or as given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.centers.rows import FEWEST_ROWS
+from skewridge.centers.settings import CenterSettings
+from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.scaled_forms import ScaledForms, scale_forms
+from skewridge.features.scaling import Scaling
+from skewridge.kernels import BANDWIDTH_FREE, Kernel
+from skewridge.kernels.heuristics import MEDIAN_ROWS, median_bandwidth
+from skewridge.ridge.learning import N_STEPS, LearnedKernel, learn_kernel
+
+Transform = Scaling | ScaledForms
+
+
+@dataclass(frozen=True)
+class LearningRows:
+    """The sample that is learned from: distinct rows in their canonical order.
+
+    Attributes
+    ----------
+    X : (n, d) array, without any scaling
+    Y : (n, p) array, mean responses
+    frequencies : (n,) array
+    weights : (n,) array, how much squared errors count: frequencies times scores
+    seed : int
+    """
+
+    X: FloatArray
+    Y: FloatArray
+    frequencies: FloatArray
+    weights: FloatArray
+    seed: int
+
+
+@dataclass(frozen=True)
+class ScaledKernel:
+    """A kernel by name, the transform that rows go through before it, and its bandwidth.
+
+    Attributes
+    ----------
+    name : str
+    transform : Scaling or ScaledForms
+    bandwidth : float, in units of the transformed features; None for polynomial and sobolev
+    losses : (n_steps,) array, the leave-one-out errors while it was learned; empty if it was not
+    """
+
+    name: str
+    transform: Transform
+    bandwidth: float | None
+    losses: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def features(self) -> str:
+        """How the features are scaled, in a word."""
+        return "learned" if isinstance(self.transform, ScaledForms) else "standard"
+
+    @property
+    def failed(self) -> bool:
+        """True if learning had no usable step: scales are their starting values."""
+        return len(self.losses) > 0 and not np.isfinite(self.losses).any()
+
+
+def scale_kernel(name: str, rows: LearningRows, settings: CenterSettings, standard: Scaling) -> ScaledKernel:
+    """Learn a kernel's scales or bandwidth, as far as they are to be learned.
+
+    With ``scale_features="learn"`` every column enters in its forms, whose scales are learned.
+    Otherwise rows go through ``standard``, and one common scale is learned: the bandwidth. Scales
+    are 1 / median distance where rows are too few to learn from.
+    """
+    if name in BANDWIDTH_FREE:
+        return ScaledKernel(name, standard, None)
+    forms = learn_forms(rows.X, rows.frequencies) if settings.scale_features == "learn" else None
+    if forms is not None and len(forms):
+        return _with_forms(name, rows, settings, forms)
+    return _with_common_scale(name, rows, settings, standard)
+
+
+def _with_forms(name: str, rows: LearningRows, settings: CenterSettings, forms: FeatureForms) -> ScaledKernel:
+    found = _learn(name, forms(rows.X), rows, common_scale=False)
+    transform, bandwidth = scale_forms(forms, found.scales)
+    if settings.bandwidth != "auto":
+        bandwidth = _given_bandwidth(name, rows, settings, transform)
+    return ScaledKernel(name, transform, bandwidth, found.losses)
+
+
+def _with_common_scale(name: str, rows: LearningRows, settings: CenterSettings, standard: Scaling) -> ScaledKernel:
+    if settings.bandwidth != "auto":
+        return ScaledKernel(name, standard, _given_bandwidth(name, rows, settings, standard))
+    found = _learn(name, standard(rows.X), rows, common_scale=True)
+    return ScaledKernel(name, standard, float(1.0 / found.scales[0]), found.losses)
+
+
+def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> LearnedKernel:
+    return learn_kernel(
+        Kernel(name, bandwidth=1.0),
+        Z,
+        rows.Y,
+        seed=rows.seed,
+        frequencies=rows.frequencies,
+        weights=rows.weights,
+        common_scale=common_scale,
+        n_steps=N_STEPS if len(Z) >= FEWEST_ROWS else 0,
+    )
+
+
+def _given_bandwidth(name: str, rows: LearningRows, settings: CenterSettings, transform: Transform) -> float:
+    if not isinstance(settings.bandwidth, str):
+        return float(settings.bandwidth)
+    return median_bandwidth(transform(rows.X[:MEDIAN_ROWS]), name, rows.seed)
