@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from skewridge.estimators.adaptive import AdaptiveKernelRidge
     from skewridge.estimators.dac import DacKernelRidge
     from skewridge.estimators.dac_regressor import DacRegressor
-    from skewridge.estimators.sources import fit_source, predict_source
     from skewridge.estimators.local import LocalKernelRidge
     from skewridge.estimators.skew_ridge import SkewRidge
+    from skewridge.estimators.sources import fit_source, predict_source
     from skewridge.estimators.spline import SmoothingSpline
     from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
     from skewridge.persist import ModelFileError, load_model, save_model

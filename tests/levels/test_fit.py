@@ -8,7 +8,7 @@ from skewridge.engine.job import Job
 from skewridge.levels.fit import fit_blended, is_small, outer_folds, outer_predictions
 from skewridge.levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
 
-SETTINGS = LevelSettings(cell_size=150, seed=3)
+SETTINGS = LevelSettings(cell_size=60, seed=3)
 
 
 def table(n, d, seed, noise=0.3):
@@ -20,8 +20,8 @@ def table(n, d, seed, noise=0.3):
 
 @pytest.fixture(scope="module")
 def fitted():
-    X, y, _ = table(500, 3, 0)
-    return X, y, fit_blended(X, y, np.ones(500), settings=SETTINGS, job=Job())
+    X, y, _ = table(200, 3, 0)
+    return X, y, fit_blended(X, y, np.ones(200), settings=SETTINGS, job=Job())
 
 
 def as_rows(X, y):
@@ -94,7 +94,7 @@ def test_few_rows_are_judged_by_outer_folds_that_share_the_response_out():
 
 
 def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
-    X, y, _ = table(120, 2, 0)
+    X, y, _ = table(80, 2, 0)
     rows = as_rows(X, y)
     folds = outer_folds(rows)
     honest = outer_predictions(rows, SETTINGS, Job())
@@ -131,17 +131,17 @@ def test_units_of_the_response_change_nothing(scale):
 
 
 def test_threads_do_not_change_a_bit():
-    X, y, _ = table(400, 3, 0)
-    one, two = (fit_blended(X, y, np.ones(400), settings=SETTINGS, job=Job(n)) for n in (1, 2))
+    X, y, _ = table(120, 3, 0)
+    one, two = (fit_blended(X, y, np.ones(120), settings=SETTINGS, job=Job(n)) for n in (1, 2))
     assert np.array_equal(one.left_out, two.left_out)
     assert np.array_equal(one.model.predict(X), two.model.predict(X))
 
 
 def test_scores_move_the_blend_to_the_rows_that_count():
-    X, y, _ = table(300, 2, 0)
+    X, y, _ = table(150, 2, 0)
     rare = (y > np.quantile(y, 0.9)).astype(float) + 0.01
-    plain = fit_blended(X, y, np.ones(300), settings=SETTINGS)
-    aimed = fit_blended(X, y, np.ones(300), settings=SETTINGS, scores=rare)
+    plain = fit_blended(X, y, np.ones(150), settings=SETTINGS)
+    aimed = fit_blended(X, y, np.ones(150), settings=SETTINGS, scores=rare)
     assert not np.array_equal(plain.left_out, aimed.left_out)
     errors = [np.average((fit.left_out - y) ** 2, weights=rare) for fit in (aimed, plain)]
     assert errors[0] < 1.1 * errors[1]

@@ -54,8 +54,8 @@ class Calibration:
     starts : (l + 1,) array, where the errors of predictions in each slice start
     errors : (n,) array, y - prediction
     weights : (n,) array, how often each row occurs
-    source : "fresh" rows; "cross-fitted" ones, rows of the fit predicted by fits without their fold; or "left out" ones, by
-        fits without the row
+    source : "fresh" rows; or rows of the fit: "cross-fitted", predicted by fits without their fold, or "left out",
+        by fits without the row
     """
 
     edges: FloatArray

@@ -168,9 +168,7 @@ class LocalKernelRidge(HonestEstimator):
             return np.repeat(self._means[None, :], len(X), axis=0)
         return self._model.predict(self._forms(X))
 
-    def _fit_cells(
-        self, forms: FloatArray, Y: FloatArray, distinct: DistinctRows, seed: int
-    ) -> LocalFit | None:
+    def _fit_cells(self, forms: FloatArray, Y: FloatArray, distinct: DistinctRows, seed: int) -> LocalFit | None:
         """The fit to distinct rows; None where nothing but the mean can be fitted."""
         if len(distinct) < 2 or not forms.shape[1] or not np.ptp(distinct.Y, axis=0).any():
             return None
@@ -179,9 +177,7 @@ class LocalKernelRidge(HonestEstimator):
             forms,
             distinct.Y,
             distinct.frequencies,
-            settings=LocalSettings(
-                check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed
-            ),
+            settings=LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed),
             weights=None if scores is None else distinct.totals(scores),
             job=self._job.here,
         )

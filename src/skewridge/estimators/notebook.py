@@ -91,28 +91,30 @@ def centers_summary(model: Any) -> dict[str, str]:
 
 def levels_summary(model: Any) -> dict[str, str]:
     """A fitted SkewRidge in words; of several outputs the first."""
-    first = (lambda item: item) if model._single else (lambda item: item[0])
-    tuning, risk = first(model.tuning_), first(model.risk_)
+    tuning = model.tuning_ if model._single else model.tuning_[0]
     pairs = zip(tuning.members, tuning.weights, strict=True)
-    spread = float(np.var(model._honest[1][:, 0])) or 1.0
     return {
         "blend": ", ".join(f"{name} {weight:.2f}" for name, weight in pairs),
-        "stated error": f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is "
-        f"rare (by {tuning.honest_by})",
+        "stated error": f"{_stated(model)} (by {tuning.honest_by})",
         "features": _features(model),
     }
 
 
 def cells_summary(model: Any) -> dict[str, str]:
     """A fitted LocalKernelRidge in words; of several outputs the first."""
-    risk = model.risk_ if model._single else model.risk_[0]
-    spread = float(np.var(model._honest[1][:, 0])) or 1.0
     return {
         "cells": f"{model.n_cells_:,} in {model.n_partitions} partitions",
         "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
-        "stated error": f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare",
+        "stated error": f"{_stated(model)} (by leave-one-out)",
         "features": _features(model),
     }
+
+
+def _stated(model: Any) -> str:
+    """The stated risk of the first output, overall and where the response is rare."""
+    risk = model.risk_ if model._single else model.risk_[0]
+    spread = float(np.var(model._honest[1][:, 0])) or 1.0
+    return f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare"
 
 
 def _features(model: Any) -> str:

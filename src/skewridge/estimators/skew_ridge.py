@@ -160,9 +160,7 @@ class SkewRidge(HonestEstimator):
             found = [predict_rows(model.predict, X, self._job.here) for model in self._models]
         return self._shaped(clipped(np.hstack(found), self._ends))
 
-    def _fit_output(
-        self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job
-    ) -> BlendedFit:
+    def _fit_output(self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job) -> BlendedFit:
         with one_blas_thread():
             return fit_blended(
                 X,
@@ -204,9 +202,7 @@ class SkewRidge(HonestEstimator):
 
     def _check_parameters(self) -> None:
         if not isinstance(self.kernel, str | list | tuple) or not 1 <= len(self._kernels) <= MOST_KERNELS:
-            raise ValueError(
-                f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}."
-            )
+            raise ValueError(f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}.")
         check_scoring(self.scoring)
         check_bounds(self.bounds)
         self._check_machine()

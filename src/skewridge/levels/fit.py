@@ -91,9 +91,7 @@ def is_small(n_rows: int, n_columns: int) -> bool:
     return n_rows < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
 
 
-def outer_predictions(
-    rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE
-) -> list[FloatArray]:
+def outer_predictions(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> list[FloatArray]:
     """Every member's predictions of every row by a whole fit without its fold, (n, 1) each."""
     folds = outer_folds(rows)
     inner = replace(job.here, n_jobs=1, verbose=0)

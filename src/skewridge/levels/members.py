@@ -1,14 +1,14 @@
 """The members of a blend: a global fit, local fits that it guides, and ridge regression.
 
-    g      level 1, on centres that the response chose; it sees the whole table
-    f_k    level 2, one for every local kernel: cells with g as a coordinate and as a trend
-    b      ridge regression, for lines and for few rows
+g      level 1, on centres that the response chose; it sees the whole table
+f_k    level 2, one for every local kernel: cells with g as a coordinate and as a trend
+b      ridge regression, for lines and for few rows
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,7 +45,7 @@ class LevelSettings:
     kernels: tuple[str, ...] = ("matern32", "laplacian")
     n_partitions: int = LocalSettings.n_partitions
     cell_size: int = LocalSettings.cell_size
-    centers: CenterSettings = CenterSettings()
+    centers: CenterSettings = field(default_factory=CenterSettings)
     seed: int = 0
 
     def local(self, kernel: str) -> LocalSettings:
@@ -125,7 +125,7 @@ class GlobalModel:
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the fields, not the prepared product."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,7 @@ def _as_model(fit: GlobalFit) -> GlobalModel:
     )
 
 
-def _fit_locals(
-    rows: Rows, forms: FloatArray, guide: FloatArray, settings: LevelSettings, job: Job
-) -> list[LocalFit]:
+def _fit_locals(rows: Rows, forms: FloatArray, guide: FloatArray, settings: LevelSettings, job: Job) -> list[LocalFit]:
     """One local fit for every kernel, side by side; threads that are left over solve cells."""
     inner = replace(job.here, n_jobs=max(1, job.here.n_threads // len(settings.kernels)), verbose=0)
 

@@ -16,7 +16,17 @@ from skewridge.persist._archive import ModelFileError
 from skewridge.persist._values import Reader, Writer, decode, encode
 
 LARGEST = float(np.finfo(np.float64).max)
-MAY_BE_NONE = ("B", "P", "n", "q", "t", "b", "u", "w")  # tried values, rows of a node, rows that dominate, terms
+MAY_BE_NONE = (
+    "B",
+    "D",
+    "P",
+    "n",
+    "q",
+    "t",
+    "b",
+    "u",
+    "w",
+)  # tried values, forms, a node's rows, dominating rows, terms
 
 
 class Sizes:

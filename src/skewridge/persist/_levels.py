@@ -1,7 +1,7 @@
 """The layouts of SkewRidge and LocalKernelRidge in files, which hold every distinct training row.
 
-Letters of lengths: d columns, F forms, D coordinates of a kernel, m centres, p outputs, M members, K local kernels, N rows
-given, R rows fitted.
+Letters of lengths: d columns, u forms in use, m centres, p outputs, M members, b local kernels, N rows given, R rows
+fitted.
 """
 
 from __future__ import annotations
@@ -175,9 +175,7 @@ LEVELS = Record(
     alone=True,
 )
 MEMBERS = Record(Members, {"levels": Maybe(LEVELS), "linear": Packed(LinearModel)})
-BLENDED = Record(
-    BlendedModel, {"members": MEMBERS, "blend": Packed(Blend)}, holds=_members_hold, alone=True
-)
+BLENDED = Record(BlendedModel, {"members": MEMBERS, "blend": Packed(Blend)}, holds=_members_hold, alone=True)
 RISK = Record(
     StatedRisk,
     {

@@ -11,6 +11,7 @@ from skewridge.persist._archive import ModelFileError
 from skewridge.persist._centers import ADAPTIVE_KERNEL_RIDGE
 from skewridge.persist._estimators import Estimator
 from skewridge.persist._layouts import Field, Sizes
+from skewridge.persist._levels import LOCAL_KERNEL_RIDGE, SKEW_RIDGE
 from skewridge.persist._nodes import DAC_KERNEL_RIDGE, dac_regressor
 from skewridge.persist._splines import SMOOTHING_SPLINE
 from skewridge.persist._tables import TABLE_ENCODER
@@ -50,6 +51,8 @@ ESTIMATORS = {
     "DacKernelRidge": DAC_KERNEL_RIDGE,
     "DacRegressor": dac_regressor(Node()),
     "AdaptiveKernelRidge": ADAPTIVE_KERNEL_RIDGE,
+    "LocalKernelRidge": LOCAL_KERNEL_RIDGE,
+    "SkewRidge": SKEW_RIDGE,
     "SmoothingSpline": SMOOTHING_SPLINE,
     "TableEncoder": TABLE_ENCODER,
     "Pipeline": Estimator(Pipeline, {}, parameters=("steps",), holds=_check_pipeline),

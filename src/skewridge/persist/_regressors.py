@@ -50,7 +50,7 @@ CALIBRATION = Record(
         "starts": Ints("l+1"),
         "errors": Floats("n"),
         "weights": Floats("n"),
-        "source": Kind(str, ("fresh", "cross-fitted")),
+        "source": Kind(str, ("fresh", "cross-fitted", "left out")),
     },
     holds=lambda calibration: cuts(calibration.starts, len(calibration.errors)),
     alone=True,
