@@ -16,7 +16,15 @@ from skewridge.datasets import make_peaks
 LEARNERS = ["random forest", "boosted trees", "smoothing spline", "kernels"]
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "docs/index.md", "docs/start.md", "docs/howto.md"]
-WITH_DATA = ["intervals", "learners", "report", "splines", "theory", "tuning"]  # X, y and the like are there
+WITH_DATA = [
+    "intervals",
+    "learners",
+    "report",
+    "splines",
+    "theory",
+    "tuning",
+    "two-levels",
+]  # X, y and the like are there
 
 
 def blocks(page):

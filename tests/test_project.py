@@ -51,7 +51,9 @@ def test_unknown_names_raise_attribute_error():
         skewridge.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("estimator", ["DacKernelRidge", "AdaptiveKernelRidge", "SmoothingSpline"])
+@pytest.mark.parametrize(
+    "estimator", ["DacKernelRidge", "AdaptiveKernelRidge", "SmoothingSpline", "SkewRidge", "LocalKernelRidge"]
+)
 def test_every_parameter_is_documented(estimator):
     doc = getattr(skewridge, estimator).__doc__
     for name in getattr(skewridge, estimator)().get_params():
