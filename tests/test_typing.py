@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not i
 SCRIPT = """
 from sklearn.linear_model import Ridge
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, TableEncoder
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, TableEncoder, fit_source
 from skewridge.datasets import make_peaks
 
 X, y = make_peaks(100, 2, random_state=0)
@@ -42,6 +42,7 @@ reveal_type(DacKernelRidge().n_nodes_)
 reveal_type(DacRegressor(Ridge(), focus=0.5).fit(X, y))
 reveal_type(DacRegressor(Ridge()).predict(X))
 reveal_type(TableEncoder(ordinal={"size": ["small", "large"]}).fit(X))
+reveal_type(fit_source(SmoothingSpline(), X, y))
 AdaptiveKernelRidge(n_centers="many")
 DacKernelRidge(slice_on="x")
 """
@@ -61,6 +62,7 @@ REVEALED = [
     "DacRegressor",
     ARRAY,
     "TableEncoder",
+    "SmoothingSpline",
 ]
 
 

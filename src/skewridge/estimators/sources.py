@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,19 +21,21 @@ from skewridge.engine.job import Job, running_on
 from skewridge.engine.passes import map_rows
 from skewridge.io.sources import engine_for, open_source
 
+Estimator = TypeVar("Estimator", bound=Any)
+
 PREDICTED_ROWS = 65_536  # predicted and written at a time
 IDLE = ("n_jobs", "verbose")  # parameters that change no result
 
 
 def fit_source(
-    estimator: Any,
+    estimator: Estimator,
     source: Any,
     target: Any,
     features: Sequence[Any] | None = None,
     *,
     sample_weight: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
-) -> Any:
+) -> Estimator:
     """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
 
     Files are read in chunks, several times; what stays in memory has one number a row, and at most ``memory_limit`` of
