@@ -3,7 +3,8 @@
     python benchmarks/adaptive_melbourne.py [--first 0] [--splits 20]
 
 80% of the rows are fitted, features standardised, one thread each. The adaptive fit makes all its choices; the exact
-one chooses among the bandwidths that the adaptive one tried, each with its penalty by leave-one-out. Limits: test error
+one chooses among half, once and twice the bandwidth that the adaptive one learned, each with its penalty by
+leave-one-out. Limits: test error
 1.05 of the exact fit's, in a tenth of its time.
 """
 
@@ -21,9 +22,9 @@ KERNEL = "matern32"
 
 
 def adaptive(X, y, split):
-    """The fit with all choices made, and the bandwidths that it tried."""
+    """The fit with all choices made, and bandwidths around its own."""
     model = AdaptiveKernelRidge(kernel=KERNEL, scale_features=None, random_state=split, n_jobs=1).fit(X, y)
-    return model, sorted({tried["bandwidth"] for tried in model.tuning_.tried})
+    return model, [factor * model.bandwidth_ for factor in (0.5, 1.0, 2.0)]
 
 
 def exact(X, y, bandwidths):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from skewridge.centers.judging import pass_work
+from skewridge.centers.cross_validation import pass_work
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks

@@ -119,7 +119,7 @@ def test_a_million_rows_with_all_choices_and_a_worker_killed(client, tmp_path, e
 
 SMALL = [
     AdaptiveKernelRidge(60, 0.5, **FIXED),
-    AdaptiveKernelRidge(60, 0.5, solver="cg", slice_on="pilot", **FIXED),
+    AdaptiveKernelRidge(60, 0.5, solver="cg", **FIXED),
     DacKernelRidge(60, oversampling=0.02, slices=20, random_state=0),
     DacKernelRidge(60, focus=0.5, max_per_slice=4, **FIXED),
 ]

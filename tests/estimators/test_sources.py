@@ -41,7 +41,7 @@ def same(one, two, new=X[:50]):
 ADAPTIVE = [
     AdaptiveKernelRidge(60, 0.5, **FIXED),
     AdaptiveKernelRidge(60, 0.5, solver="cg", **FIXED),
-    AdaptiveKernelRidge(60, 0.5, kernel="sobolev", slice_on="pilot", scale_features=None, penalty=1e-3, random_state=0),
+    AdaptiveKernelRidge(60, 0.5, kernel="sobolev", scale_features=None, penalty=1e-3, random_state=0),
     AdaptiveKernelRidge(60, 0.5, scale_features="learn", random_state=1),
 ]
 DAC = [

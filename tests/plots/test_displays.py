@@ -170,7 +170,7 @@ def test_importances_are_named_bars(adaptive):
 
 
 def test_costs_are_bars_with_their_memory(rows):
-    planned = plan(rows[1], rows[0], n_nodes=2, memory_limit="300kB")
+    planned = plan(rows[1], rows[0], n_nodes=2, memory_limit="2MB")
     ax = CostDisplay.from_plan(planned).ax_
     assert [bar.get_width() for bar in ax.patches] == [cost.n_flops for cost in planned.costs]
     assert [label.get_text() for label in ax.get_yticklabels()] == [cost.fit for cost in planned.costs]

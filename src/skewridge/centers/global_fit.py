@@ -108,22 +108,52 @@ def fit_global(
     True
     """
     with one_blas_thread():
-        rows = training_rows(
-            X,
-            Y,
-            weights,
-            slices=settings.slices,
-            fit_intercept=settings.fit_intercept,
-            scores=scores,
-            seed=seed,
-            job=job.unkept,
-        )
+        rows = _rows(X, Y, weights, settings, seed=seed, job=job, scores=scores)
         size = size_of(rows)
         settings = settings.within(len(rows.candidates))
         most = most_centers(len(rows.candidates), size, settings, budget)
         job = affordable(job, size, settings, budget, most)
         choice = job.value("choice", lambda: choose(rows, settings, most, job.unkept))
         return fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+
+
+def fit_again(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    settings: CenterSettings,
+    choice: Choice,
+    *,
+    seed: int,
+    budget: Budget,
+    job: Job,
+) -> GlobalFit:
+    """Fit other rows as was chosen before: centres are drawn from them, nothing is learned."""
+    with one_blas_thread():
+        rows = _rows(X, Y, weights, settings, seed=seed, job=job)
+        return fit_choice(rows, choice, settings, budget=budget, job=job)
+
+
+def _rows(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    settings: CenterSettings,
+    *,
+    seed: int,
+    job: Job,
+    scores: FloatArray | None = None,
+) -> TrainingRows:
+    return training_rows(
+        X,
+        Y,
+        weights,
+        slices=settings.slices,
+        fit_intercept=settings.fit_intercept,
+        scores=scores,
+        seed=seed,
+        job=job.unkept,
+    )
 
 
 def fit_choice(

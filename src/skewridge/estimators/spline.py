@@ -19,7 +19,7 @@ from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
-from skewridge.response.sampling import CandidateRows, candidate_rows
+from skewridge.response.sampling import CandidateRows, candidate_rows, distinct_rows
 from skewridge.response.slices import check_slice_rule
 from skewridge.splines.fit import Wish, concerns, fit_rows
 from skewridge.splines.terms import Model, check_pairs, check_splines, make_domain, make_model
@@ -166,24 +166,25 @@ class SmoothingSpline(KernelEstimator):
         free, terms = full.among(domain.varies)
 
         seed = draw_seed(self.random_state)
-        pool = candidate_rows(X[kept], y[kept, None], weights, self.slices, seed)
-        rows = kept[pool.rows]  # distinct and in an order of their own: repeats and the rows' order change nothing
-        knot_rows = self._knot_rows(X, pool, kept)
-        unit, means, units = unit_responses(y[rows, None], pool.weights, centre=True)
+        seen = X[kept], y[kept, None]
+        places, counts, _ = distinct_rows(seen, weights, seed)
+        rows = kept[places]  # in an order of their own: repeats and the rows' order change nothing
+        knot_rows = self._knot_rows(X, candidate_rows(*seen, weights, self.slices, seed), kept)
+        unit, means, units = unit_responses(y[rows, None], counts, centre=True)
         model, wish = full.only(free, terms), self._wish(given, terms)
         knots, points = domain(X[knot_rows]), domain(X[rows])
         with one_blas_thread():
-            fit = fit_rows(model, knots, points, unit[:, 0], pool.weights, wish, self._budget, self._job)
+            fit = fit_rows(model, knots, points, unit[:, 0], counts, wish, self._budget, self._job)
 
         self._take_over(checked)
-        self._seen, self._seed = (X[kept], y[kept, None], weights), seed
-        self._remember_response(y[kept, None], weights)
-        self._remember_bounds(y[kept, None])
+        self._seen, self._seed = (*seen, weights), seed
+        self._remember_response(seen[1], weights)
+        self._remember_bounds(seen[1])
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
         self._remember(full, free, terms)
-        for concern in concerns(fit, wish, pool.weights.sum()):
+        for concern in concerns(fit, wish, counts.sum()):
             warn_user(concern)
         return self
 
