@@ -16,6 +16,7 @@ from skewridge.centers.ladder import most_tried
 from skewridge.centers.planning import FitSize, most_centers, n_bytes
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.memory import Budget
+from skewridge.levels.planning import N_KERNELS, bytes_per_row, levels_bytes, levels_flops
 from skewridge.nodes.planning import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -55,7 +56,8 @@ class FitPlan(Plan):
     n_rows, n_features, n_slices, n_nodes, n_oversampled, n_distinct, n_bytes, n_flops : N, d, l, k, N*, expected N~,
         and what Algorithm 2 needs
     allowed : the memory there is, in bytes
-    costs : of adaptive centres, Algorithm 2, Algorithm 1 on as many nodes, and the exact fit
+    costs : of adaptive centres, Algorithm 2, Algorithm 1 on as many nodes, the exact fit, and two levels, whose model
+        holds every row
     refusal : why Algorithm 2 would be refused, and what would fit; None where it would not
     """
 
@@ -141,6 +143,7 @@ def plan(
         _partition_cost(told, "", budget),
         _partition_cost(make_plan(whole, k, d, max_per_slice, workers), ", slices=1", budget),
         _partition_cost(make_plan(whole, 1, d), "", budget),
+        _levels_cost(len(y), d, budget, workers),
     )
     return FitPlan(**vars(told), allowed=budget.allowed, costs=costs, refusal=refusal)
 
@@ -165,6 +168,13 @@ def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_feature
 
 def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
     return Cost(f"DacKernelRidge(n_nodes={told.n_nodes}{more})", told.n_bytes, told.n_flops, budget.holds(told.n_bytes))
+
+
+def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
+    """Two levels with their two local kernels, learning included."""
+    need = levels_bytes(n_rows, d, N_KERNELS, workers)
+    name = f"SkewRidge(), a model of {bytes_per_row(d, N_KERNELS):,.0f} bytes a row"
+    return Cost(name, need, levels_flops(n_rows, N_KERNELS), budget.holds(need))
 
 
 def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:

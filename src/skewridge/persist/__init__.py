@@ -37,6 +37,8 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     Parameters
     ----------
     model : a fitted estimator of skewridge
+        The file of a :class:`SkewRidge` or :class:`LocalKernelRidge` holds every distinct training row, ``plan`` tells
+        how many bytes a row; that of an :class:`AdaptiveKernelRidge` its centres only.
         A :class:`DacRegressor` only around another of them. Or a :class:`~skewridge.TableEncoder`, or a
         scikit-learn Pipeline of one and an estimator.
     path : str or path

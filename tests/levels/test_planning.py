@@ -1,0 +1,57 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from skewridge import LocalKernelRidge, SkewRidge, plan, save_model
+from skewridge.engine.job import Job
+from skewridge.engine.memory import Budget
+from skewridge.levels.planning import bytes_per_row, levels_bytes, require_memory
+
+
+def table(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(("n", "d"), [(3000, 4), (6000, 3)])
+def test_a_fit_holds_no_more_than_planned(n, d):
+    X, y = table(n, d)
+    LocalKernelRidge(random_state=0).fit(X[:300], y[:300])  # compile
+    tracemalloc.start()
+    try:
+        LocalKernelRidge(random_state=0).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.1 * levels_bytes(n, d, 1) < peak < levels_bytes(n, d, 1)
+
+
+def test_a_file_has_about_the_bytes_a_row_that_are_told(tmp_path):
+    X, y = table(400, 3)
+    sizes = []
+    for n in (200, 400):
+        save_model(LocalKernelRidge(random_state=0).fit(X[:n], y[:n]), tmp_path / "model")
+        sizes.append((tmp_path / "model").stat().st_size)
+    forms = 3 * 2 * 8  # knots and scores of ranks, and what left-out errors are kept of every row
+    honest = 4 * 8
+    assert (sizes[1] - sizes[0]) / 200 < bytes_per_row(3, 1) + forms + honest
+
+
+def test_a_fit_beyond_the_memory_is_refused_with_what_would_fit():
+    with pytest.raises(
+        MemoryError, match=r"1,000,000 rows and 10 columns need .* and memory_limit is 1 GB\. Fit [\d,]+ of"
+    ):
+        require_memory(1_000_000, 10, 2, Budget(1e9), Job())
+    require_memory(10_000, 10, 2, Budget(1e9), Job())
+
+
+def test_plan_tells_what_two_levels_need():
+    y = np.random.default_rng(0).exponential(size=5000)
+    cost = plan(y, n_features=8).costs[-1]
+    assert cost.fit == f"SkewRidge(), a model of {bytes_per_row(8, 2):,.0f} bytes a row"
+    assert cost.n_bytes == levels_bytes(5000, 8, 2)
+    assert cost.fits
+    assert not plan(y, n_features=8, memory_limit="1MB").costs[-1].fits
+    assert SkewRidge().get_params()["kernel"] == ("matern32", "laplacian")
