@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from skewridge.centers.cross_validation import pass_work
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
 from skewridge.nodes.planning import make_plan
