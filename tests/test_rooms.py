@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skewridge
-from skewridge import AdaptiveKernelRidge, fit_source
+from skewridge import AdaptiveKernelRidge, SkewRidge, fit_source
 from skewridge.datasets import make_peaks
 
 ROOT = Path(__file__).parents[1]
@@ -56,6 +56,10 @@ def rows():
     return make_peaks(400, 2, random_state=0)
 
 
+def two_levels(rows, folder):
+    return lambda: SkewRidge(random_state=0).fit(rows[0][:80], rows[1][:80])
+
+
 def from_array(rows, folder):
     return lambda: AdaptiveKernelRidge(random_state=0).fit(*rows)
 
@@ -73,14 +77,15 @@ def from_dask(rows, folder):
     return lambda: AdaptiveKernelRidge(random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("way", [from_array, from_parquet, from_dask])
+@pytest.mark.filterwarnings("ignore:Row .* holds")
+@pytest.mark.parametrize("way", [two_levels, from_array, from_parquet, from_dask])
 def test_calls_go_down_and_few_rooms_are_met_near_the_top(way, rows, tmp_path):
     work = way(rows, tmp_path)
     work()  # imports and compilation have ways of their own
     calls, depths = traced(work)
     upwards = [(a, b) for a, b in calls if a not in HANDS_ON and HEIGHT[b] > HEIGHT[a]]
     assert upwards == []
-    assert ("estimators", "centers") in calls  # the trace saw the fit
+    assert {("estimators", "centers"), ("levels", "centers")} & calls  # the trace saw the fit
     near = {room for depth, met in depths.items() if depth <= 3 for room in met if not room.startswith("_")}
     assert len(near) <= 8, near
 

@@ -185,7 +185,7 @@ def local_ridge(
 
 @dataclass(frozen=True)
 class Local:
-    """What the learning of one local fit gives: everything but the solution."""
+    """The learned settings of one local fit."""
 
     kernel: str
     scales: FloatArray

@@ -2,15 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.centers.cross_validation import CrossValidator, cv_work, fold_rows
-from skewridge.centers.ladder import (
-    LADDER,
-    MOST_GIVEN_WORK,
-    SHARES,
-    choose,
-    ladder,
-    most_tried,
-    spoken_for,
-)
+from skewridge.centers.ladder import LADDER, MOST_GIVEN_WORK, SHARES, choose, ladder, most_tried, spoken_for
 from skewridge.centers.rows import training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks

@@ -3,7 +3,7 @@ import pytest
 
 from skewridge.centers.scales import LearningRows, ScaledKernel, scale_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.features.forms import learn_forms
+from skewridge.features.rank_forms import learn_forms
 from skewridge.features.scaled_forms import NEGLIGIBLE, ScaledForms
 from skewridge.features.scaling import no_scaling, standard_scaling
 from skewridge.kernels import Kernel

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.features.forms import learn_forms
+from skewridge.features.rank_forms import learn_forms
 from skewridge.features.scaled_forms import NEGLIGIBLE, scale_forms
 
 

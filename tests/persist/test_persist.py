@@ -11,7 +11,8 @@ from sklearn.linear_model import Ridge
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, ModelFileError, load_model, save_model
 from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
-from skewridge.persist._layouts import Kind, Record
+from skewridge.persist._compound import Record
+from skewridge.persist._layouts import Kind
 from skewridge.response.slices import Slices
 from tests.hostile import DOCUMENT, MANIFEST, edited
 from tests.saved import FRAME, MODELS, X_NEW, X, Y, adaptive, dac, file_of, fitted

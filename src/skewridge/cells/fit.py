@@ -10,13 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.cells.model import Cells
-from skewridge.cells.partition import (
-    CELL_SIZE,
-    N_PARTITIONS,
-    CellRows,
-    random_partitions,
-    rows_of_cells,
-)
+from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, CellRows, random_partitions, rows_of_cells
 from skewridge.cells.solve import CellSolution, solve_cell
 from skewridge.engine.job import Job, run
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name

@@ -1,6 +1,6 @@
 """Level 2: scales, ridge and trend learned on balls, then exact fits in cells.
 
-Rows come as forms of their columns (:mod:`skewridge.features.forms`), distinct and in canonical
+Rows come as forms of their columns (:mod:`skewridge.features.rank_forms`), distinct and in canonical
 order. A guide, the cross-fitted values of a global fit, makes the cells see beyond their walls: it
 is one more coordinate, and the trend ``tau q q'`` of the kernel.
 """

@@ -8,13 +8,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.kernels import Kernel
-from skewridge.linalg.lapack import (
-    NotPositiveDefinite,
-    add_gram,
-    cholesky,
-    cholesky_solve,
-    inverse_diagonal,
-)
+from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, cholesky, cholesky_solve, inverse_diagonal
 from skewridge.ridge.local import Workspace
 
 EPS = float(np.finfo(np.float64).eps)

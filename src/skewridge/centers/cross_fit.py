@@ -68,7 +68,7 @@ def cross_fit(
 def cross_fit_rows(
     fit: GlobalFit, rows: TrainingRows, settings: CenterSettings, *, budget: Budget, job: Job
 ) -> FloatArray:
-    """The same for rows whose candidates are known."""
+    """Cross-fit rows whose candidates are known."""
     rows = rows.in_folds(N_PARTS)
     Z = through(fit.transform, rows.X)
     folds = rows.candidates.folds

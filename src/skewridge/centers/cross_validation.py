@@ -21,15 +21,7 @@ from skewridge.engine.job import Job, run
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.sampling import N_FOLDS, CandidateRows
-from skewridge.ridge.lowrank import (
-    Basis,
-    Sums,
-    make_basis,
-    projected,
-    ridge_path,
-    subspace,
-    sum_by_fold,
-)
+from skewridge.ridge.lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
 

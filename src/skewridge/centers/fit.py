@@ -19,22 +19,9 @@ from skewridge.engine.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, Product, make_kernel
 from skewridge.linalg.lapack import inverse_diagonal
-from skewridge.ridge.cg import (
-    Normal,
-    conjugate_inverse,
-    conjugate_solve,
-    is_solved,
-    preconditioner,
-)
+from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
-from skewridge.ridge.lowrank import (
-    Basis,
-    leverages,
-    make_basis,
-    ridge_factor,
-    ridge_solve,
-    sum_features,
-)
+from skewridge.ridge.lowrank import Basis, leverages, make_basis, ridge_factor, ridge_solve, sum_features
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small

@@ -1,4 +1,4 @@
-"""What is chosen before a fit: a short ladder of centres and adaptive shares, and the penalty.
+"""The choice before a fit: a short ladder of centres and adaptive shares, and the penalty.
 
 Scales are learned first (:mod:`~skewridge.centers.scales`), on the same sample of rows; then every
 step of the ladder is cross-validated along the penalties, and the least risk wins.
@@ -11,14 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.centers.cross_validation import (
-    Candidate,
-    CrossValidator,
-    CVScore,
-    FoldedRows,
-    cv_work,
-    fold_rows,
-)
+from skewridge.centers.cross_validation import Candidate, CrossValidator, CVScore, FoldedRows, cv_work, fold_rows
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.scales import LearningRows, ScaledKernel, Transform, scale_kernel
 from skewridge.centers.settings import CenterSettings
@@ -179,7 +172,7 @@ def learning_sample(folded: FoldedRows, seed: int) -> LearningRows:
 
 
 def _standard(rows: TrainingRows, settings: CenterSettings, job: Job) -> Scaling:
-    """What rows go through where scales of forms are not learned; for no kernel: nothing passes."""
+    """The transform of rows where scales of forms are not learned; for no kernel: nothing passes."""
     d = rows.X.shape[1]
     if settings.scale_features is None:
         return no_scaling(d)

@@ -64,7 +64,7 @@ def holds_direct(n_centers: int, size: FitSize, budget: Budget) -> bool:
 
 
 def fit_bytes(solver: str, n_centers: int, size: FitSize, workers: int) -> float:
-    """What a fit with so many centres holds at once, on so many threads."""
+    """Peak bytes of a fit with so many centres on so many threads."""
     if solver == "direct":
         squares = 7 + tree_depth(size.n_rows) + AHEAD * workers
         held = float(squares) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
@@ -75,7 +75,7 @@ def fit_bytes(solver: str, n_centers: int, size: FitSize, workers: int) -> float
 
 
 def n_bytes(n_centers: int, size: FitSize, settings: CenterSettings, workers: int) -> float:
-    """What choosing and fitting with so many centres holds at once, by the solver that holds less."""
+    """Peak bytes of choosing and fitting with so many centres, by the solver that needs less."""
     solvers = ("direct", "cg") if settings.solver == "auto" else (settings.solver,)
     fitting = min(fit_bytes(solver, n_centers, size, workers) for solver in solvers)
     return max(_choosing_bytes(n_centers, size, settings, workers), fitting)
@@ -105,7 +105,7 @@ def most_centers(n_distinct: int, size: FitSize, settings: CenterSettings, budge
 
 
 def affordable(job: Job, size: FitSize, settings: CenterSettings, budget: Budget, most: int) -> Job:
-    """The same job on as many threads as the memory holds for the most centres that are tried."""
+    """The job on as many threads as the memory allows for the most centres that are tried."""
     m = settings.n_centers or most_tried(size.n_rows, most)
     _check_workers(m, settings, job)
     direct = settings.solver != "cg" and holds_direct(m, size, budget)

@@ -18,7 +18,7 @@ FEWEST_ROWS = 10  # nothing is chosen by fewer distinct rows
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """What a fit knows of its rows.
+    """The rows of a fit.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class TrainingRows:
         return len(self.candidates) >= FEWEST_ROWS and bool(np.ptp(self.Y, axis=0).any())
 
     def in_folds(self, n_folds: int) -> TrainingRows:
-        """The same rows in another number of folds."""
+        """The rows in another number of folds."""
         return replace(self, candidates=self.candidates.in_folds(n_folds))
 
 

@@ -1,4 +1,4 @@
-"""What a kernel sees of the rows, and its bandwidth: learned by leave-one-out, or as given."""
+"""The features that a kernel sees, and its bandwidth: learned by leave-one-out, or as given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.settings import CenterSettings
-from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaled_forms import ScaledForms, scale_forms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import BANDWIDTH_FREE, Kernel

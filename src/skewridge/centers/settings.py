@@ -1,4 +1,4 @@
-"""What the user asked for."""
+"""The settings of a fit on centres."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CenterSettings:
         return self.cross_validates or any(self.learns(name) for name in self.kernels)
 
     def within(self, n_distinct: int) -> CenterSettings:
-        """The same with no more centres than there are distinct rows."""
+        """The settings with no more centres than there are distinct rows."""
         if self.n_centers is None:
             return self
         return replace(self, n_centers=min(self.n_centers, n_distinct))

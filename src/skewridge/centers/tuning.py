@@ -88,7 +88,7 @@ def _as_dict(features: str, score: CVScore) -> dict[str, Any]:
 
 
 def _cost(best: CVScore, choice: Choice, units: FloatArray) -> dict[str, float]:
-    """What aiming at the scores costs in mean squared error against all that was tried, and its bias."""
+    """The price of another scoring in mean squared error against all candidates, and its bias."""
     plain = float(best.plain.mean(axis=0)[best.place])
     least = min(float(score.plain.mean(axis=0).min()) for _, score in choice.scores)
     scale = float(np.mean(np.asarray(choice.scale) * units**2))
@@ -102,7 +102,7 @@ def _cost(best: CVScore, choice: Choice, units: FloatArray) -> dict[str, float]:
 
 
 def concerns(tuning: CenterTuning, model: LowRankModel, unlearned: bool) -> Iterator[str]:
-    """What a user should know of a fit: nothing learned, an edge, a solver that gave up, rows that dominate."""
+    """Yield warnings about a fit: nothing learned, an edge, a solver that gave up, rows that dominate."""
     if unlearned:
         yield (
             "No step of learning the features' scales could be used, so that all have the starting "

@@ -1,4 +1,4 @@
-"""What the parameters of AdaptiveKernelRidge ask for, and which of them are refused."""
+"""The parameters of AdaptiveKernelRidge: their checks, and the settings they stand for."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class AnyRows:
         return take_rows(value, ids) if np.shape(value)[:1] == (len(self.y),) else value
 
     def weighted(self, more: FloatArray | None) -> AnyRows:
-        """The same rows with weights multiplied by more of them, or by none."""
+        """The rows with their weights multiplied by others, if any."""
         if more is None:
             return self
         return replace(self, weights=more if self.weights is None else self.weights * more)

@@ -1,4 +1,4 @@
-"""What every estimator's shell shares: checks of parameters and data, and how to run."""
+"""The base of every estimator: checks of parameters and data, and how to run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 
 
 class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
-    """What all regressors have: threads, and a fit that leaves the estimator as it was where it fails."""
+    """Base of all regressors: threads, and a fit that leaves the estimator as it was where it fails."""
 
     def _check_threads(self) -> None:
         if self.n_jobs is not None:

@@ -235,7 +235,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
 
     @property
     def _accepted(self) -> dict[str, Any]:
-        """What arrays the estimator takes."""
+        """The kinds of arrays that the local learner takes."""
         tags = get_tags(self.estimator).input_tags
         gaps = tags.allow_nan or is_composed(self.estimator)  # which may fill them
         sparse, finite = "csr" if tags.sparse else False, "allow-nan" if gaps else True
@@ -248,7 +248,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         return super()._sliced(X, y, seed, job)
 
     def _keep_rows(self, rows: AnyRows, seed: int) -> Self:
-        """What intervals need; rows that came with metadata of their own cannot be fitted again without it."""
+        """Keep the rows for intervals; rows that came with metadata cannot be fitted again without it."""
         weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
         self._seed, self._weighted = seed, rows.weights is not None
         self.__dict__.pop("_seen", None)

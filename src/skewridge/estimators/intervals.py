@@ -1,4 +1,4 @@
-"""What estimators with prediction intervals share: where errors of unseen rows come from, and the intervals."""
+"""Prediction intervals of estimators: where errors of unseen rows come from, and the intervals."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class IntervalMixin:
         return low, high
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled or copied carries the model and not the rows it was fitted to."""
+        """Pickle and copy the model without the rows it was fitted to."""
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_seen"}
 
@@ -147,7 +147,7 @@ class IntervalMixin:
         return prediction[known], Y[known], weights[known], "cross-fitted"
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
-        """What a fit to some rows predicts at others. Estimators that choose settings override it to keep them."""
+        """Fit to some rows and predict others. Estimators that choose settings override it to keep them."""
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
         model = clone(self).set_params(**seeded)
         return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)

@@ -17,7 +17,7 @@ from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
-from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.levels.blend import stated_risk
 from skewridge.levels.planning import require_memory
 from skewridge.model_selection import draw_seed

@@ -45,7 +45,7 @@ def seeded(estimator: Any, seed: int) -> Any:
 
 
 def as_configured(task: Callable[[Item], Result]) -> Callable[[Item], Result]:
-    """The same task with scikit-learn's configuration of this thread, on whatever thread it runs."""
+    """The task with scikit-learn's configuration of this thread, on whatever thread it runs."""
     config = get_config()
 
     def configured(item: Item) -> Result:

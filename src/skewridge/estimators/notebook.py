@@ -62,7 +62,7 @@ def dealt_summary(model: Any) -> dict[str, str]:
 
 
 def partition_summary(model: Any) -> dict[str, str]:
-    """What a fitted DacKernelRidge did, in words."""
+    """A fitted DacKernelRidge in words."""
     shared = getattr(model, "center_rows_", None)
     return {
         **dealt_summary(model),
@@ -73,7 +73,7 @@ def partition_summary(model: Any) -> dict[str, str]:
 
 
 def centers_summary(model: Any) -> dict[str, str]:
-    """What a fitted AdaptiveKernelRidge did, in words."""
+    """A fitted AdaptiveKernelRidge in words."""
     tuning = model.tuning_
     risk = tuning.chosen.get("risk")
     evenly = f"{model.adapt_:.0%} of them evenly over the slices of the response"
@@ -123,7 +123,7 @@ def _features(model: Any) -> str:
 
 
 def spline_summary(model: Any) -> dict[str, str]:
-    """What a fitted SmoothingSpline did, in words."""
+    """A fitted SmoothingSpline in words."""
     used = [term for term, theta in zip(model.terms_, model.theta_, strict=True) if theta > 0]
     return {
         "free": ", ".join(model.free_terms_),

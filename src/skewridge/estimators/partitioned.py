@@ -1,4 +1,4 @@
-"""What the divide-and-conquer estimators share: how rows are dealt to nodes, and what the nodes say one by one."""
+"""The base of the divide-and-conquer estimators: how rows are dealt to nodes, and the nodes' own estimates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PartitionedShell(Shell):
         return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
     def _sliced(self, X: RowData, y: FloatArray, seed: int, job: Job) -> FloatArray:
-        """What is cut into slices."""
+        """The variable that is cut into slices: y, or a pilot estimate."""
         if self.slice_on == "response":
             return y
         ones = np.ones(len(y))

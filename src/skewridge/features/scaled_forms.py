@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.features.forms import FeatureForms
+from skewridge.features.rank_forms import FeatureForms
 
 NEGLIGIBLE = 1e-3  # of the largest scale: a millionth of its share of squared distances
 
@@ -51,7 +51,7 @@ def scale_forms(forms: FeatureForms, scales: FloatArray) -> tuple[ScaledForms, f
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.features.forms import learn_forms
+    >>> from skewridge.features.rank_forms import learn_forms
     >>> forms = learn_forms(np.array([[0.0, 5.0], [1.0, 4.0], [0.0, 5.0], [1.0, 5.0]]))
     >>> scaled, bandwidth = scale_forms(forms, np.array([4.0, 1e-6]))
     >>> scaled.column_scale, bandwidth

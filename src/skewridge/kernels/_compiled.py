@@ -684,7 +684,7 @@ def _add_absolutes(x, right, start, row, out):
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
 def _add_squares(x, right, start, row, out):
-    """The same with squares of differences."""
+    """Add weighted squares of differences to the gradient of every feature."""
     m, d, f = right.shape[1] - start, x.size, 0
     while f + 4 <= d:
         u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]

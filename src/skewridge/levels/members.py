@@ -21,7 +21,7 @@ from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
-from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel

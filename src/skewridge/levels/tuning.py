@@ -1,4 +1,4 @@
-"""What the two levels learned, in a record small enough to read, and their warnings."""
+"""The `tuning_` record of SkewRidge, small enough to read, and its warnings."""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skewridge.persist._adaptive import ADAPTIVE_KERNEL_RIDGE
 from skewridge.persist._archive import ModelFileError
-from skewridge.persist._centers import ADAPTIVE_KERNEL_RIDGE
-from skewridge.persist._estimators import Estimator
+from skewridge.persist._dac import DAC_KERNEL_RIDGE, dac_regressor
+from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Field, Sizes
-from skewridge.persist._levels import LOCAL_KERNEL_RIDGE, SKEW_RIDGE
-from skewridge.persist._nodes import DAC_KERNEL_RIDGE, dac_regressor
-from skewridge.persist._splines import SMOOTHING_SPLINE
-from skewridge.persist._tables import TABLE_ENCODER
+from skewridge.persist._skew_ridge import LOCAL_KERNEL_RIDGE, SKEW_RIDGE
+from skewridge.persist._spline import SMOOTHING_SPLINE
+from skewridge.persist._table_encoder import TABLE_ENCODER
 from skewridge.tables.encoder import TableEncoder
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from skewridge._typing import IntArray
 from skewridge.distribution.intervals import Calibration
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
-from skewridge.persist._layouts import Field, Floats, Ints, Items, Kind, Maybe, Number, Numbers, Record, Texts
+from skewridge.persist._compound import Items, Maybe, Record
+from skewridge.persist._layouts import Field, Floats, Ints, Kind, Number, Numbers, Texts
 
 FLAG, TEXT, WHOLE = Kind(bool), Kind(str), Number(0, whole=True)
 POSITIVE = float(np.nextafter(0.0, 1.0))

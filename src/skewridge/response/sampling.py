@@ -64,7 +64,7 @@ class CandidateRows:
         )
 
     def in_folds(self, n_folds: int) -> CandidateRows:
-        """The same rows and slices in another number of folds."""
+        """The rows and slices in another number of folds."""
         return replace(self, folds=_share_out(self.labels, n_folds))
 
     def sums(self, values: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from skewridge._typing import BoolArray, FloatArray
 from skewridge.engine.job import one_blas_thread
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
+from skewridge.ridge.adam import Adam
 from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample
 from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
 
@@ -24,7 +25,6 @@ BATCH_SIZE = 400
 FIRST_RATE, LAST_RATE = 0.1, 0.03
 DECAY_FROM = 0.3  # of the steps; then the rate falls to LAST_RATE on a straight line
 AVERAGED = 0.3  # the last steps, whose mean is the answer
-MOMENTUM, MEMORY, LEAST_SIZE = 0.9, 0.99, 1e-8  # of Adam
 LEAST_LOSS = 1e-4  # of the variance: below, steps get shorter with the loss
 START_RIDGE, START_TREND = 0.01, 1.0
 RIDGES, TRENDS = (1e-7, 30.0), (1e-4, 1e4)
@@ -64,7 +64,7 @@ class LearnedKernel:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What is learned from: standardised responses, and all that goes with the rows."""
+    """The rows to learn from, with standardised responses."""
 
     kernel: Kernel
     Z: FloatArray
@@ -85,7 +85,7 @@ class _Start:
     common: bool = False
 
     def gradient(self, found: LeaveOneOut) -> FloatArray:
-        """What is followed: nothing where nothing is learned, the sum of scales that move as one."""
+        """The gradient to follow: zero where nothing is learned, summed over scales that move as one."""
         gradient = _gradient(found)
         if self.common:
             gradient[:-2] = gradient[:-2].sum()
@@ -222,7 +222,7 @@ def _descend(
     n_steps: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean of the last steps' theta, and the losses of all steps."""
-    theta, adam = start.theta, _Adam(len(start.theta))
+    theta, adam = start.theta, Adam(len(start.theta))
     losses, path = np.full(n_steps, np.nan), np.full((n_steps, len(theta)), np.nan)
     for t in range(n_steps):
         sample = draws.draw(t + 1, np.exp(theta[:-2]))
@@ -265,22 +265,6 @@ def _rate(done: float) -> float:
     """The step size after a share of the steps."""
     falling = (1.0 - done) / (1.0 - DECAY_FROM)
     return LAST_RATE + (FIRST_RATE - LAST_RATE) * min(1.0, falling)
-
-
-class _Adam:
-    """Moves of about unit size: the gradient's running mean over the root of its running square."""
-
-    def __init__(self, size: int) -> None:
-        self._mean, self._square, self._n = np.zeros(size), np.zeros(size), 0
-
-    def move(self, gradient: FloatArray) -> FloatArray:
-        """Take a gradient in and return the move, with the zeros it began with corrected for."""
-        self._n += 1
-        self._mean = MOMENTUM * self._mean + (1.0 - MOMENTUM) * gradient
-        self._square = MEMORY * self._square + (1.0 - MEMORY) * gradient**2
-        mean = self._mean / (1.0 - MOMENTUM**self._n)
-        size = np.sqrt(self._square / (1.0 - MEMORY**self._n))
-        return np.asarray(mean / (size + LEAST_SIZE))
 
 
 def _mean_of_last(path: FloatArray, start: FloatArray) -> FloatArray:

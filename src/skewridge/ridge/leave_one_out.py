@@ -25,13 +25,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.kernels.kernel import loops_module
-from skewridge.linalg.lapack import (
-    NotPositiveDefinite,
-    add_gram,
-    cholesky,
-    cholesky_inverse,
-    cholesky_solve,
-)
+from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, cholesky, cholesky_inverse, cholesky_solve
 
 
 @dataclass(frozen=True)

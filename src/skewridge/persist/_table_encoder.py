@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import Items, Kind, Length, Number, Record, Texts
+from skewridge.persist._compound import Items, Record
+from skewridge.persist._estimator import Estimator
+from skewridge.persist._layouts import Kind, Length, Number, Texts
 from skewridge.tables.columns import KINDS, Column
 from skewridge.tables.encoder import TableEncoder
 

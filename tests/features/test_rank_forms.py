@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
-from skewridge.features import forms as module
-from skewridge.features.forms import learn_forms
+from skewridge.features import rank_forms as module
+from skewridge.features.rank_forms import learn_forms
 
 
 @pytest.fixture

@@ -18,66 +18,12 @@ from skewridge.levels.blend import Blend, StatedRisk
 from skewridge.levels.fit import BlendedModel
 from skewridge.levels.members import GlobalModel, Members, TwoLevels
 from skewridge.levels.tuning import LevelTuning
-from skewridge.persist._archive import ModelFileError
-from skewridge.persist._centers import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
-from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import (
-    Field,
-    Floats,
-    Ints,
-    Items,
-    Kind,
-    Length,
-    Maybe,
-    Number,
-    OneOf,
-    Record,
-    Sizes,
-)
+from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
+from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
+from skewridge.persist._estimator import Estimator
+from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
 from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, WHOLE, kernel_layout
-from skewridge.persist._values import Reader, Writer, decode, encode
 from skewridge.ridge.linear import LinearModel
-
-
-class Packed(Field):
-    """A model that packs itself into plain arrays, and checks them when it is made of them again."""
-
-    def __init__(self, cls: Any) -> None:
-        self._cls = cls
-
-    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
-        """Return the arrays as JSON."""
-        if type(value) is not self._cls:
-            raise ModelFileError(f"{place} is not a {self._cls.__name__}")
-        return encode(value.to_arrays(), writer, place)
-
-    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
-        """Return the model."""
-        arrays = decode(node, reader, place)
-        try:
-            return self._cls.from_arrays(arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{place} is not a valid {self._cls.__name__}: {error}") from error
-
-
-class OneOrTuple(Field):
-    """A field of the one output, or a tuple with one for each of several."""
-
-    def __init__(self, item: Field) -> None:
-        self._one, self._all = item, Items(item, tuple)
-
-    def encode(self, value: Any, writer: Writer, sizes: Sizes, place: str) -> Any:
-        """Return JSON that tells which of the two it is."""
-        if type(value) is tuple:
-            return {"each": self._all.encode(value, writer, sizes, place)}
-        return {"one": self._one.encode(value, writer, sizes, place)}
-
-    def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
-        """Return the one or the tuple."""
-        if not isinstance(node, dict) or set(node) not in ({"one"}, {"each"}):
-            raise ModelFileError(f"{place} is neither one nor several")
-        name, inner = next(iter(node.items()))
-        return (self._one if name == "one" else self._all).decode(inner, reader, sizes, place)
 
 
 def _local_holds(model: LocalModel) -> bool:

@@ -24,7 +24,7 @@ MOST_KNOTS = 10_000  # of one form: 160 kB in a model file
 
 @dataclass(frozen=True)
 class FeatureForms:
-    """What was learned of a table's columns, to be applied to any rows; see :func:`learn_forms`.
+    """The forms of a table's columns, to be applied to any rows; see :func:`learn_forms`.
 
     Form j of a row is ``scores[j]`` interpolated at ``knots[j]`` for its value of column
     ``columns[j]``; values beyond the knots are taken for the first or last one.
@@ -60,7 +60,7 @@ class FeatureForms:
         return out
 
     def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
-        """The same with some forms only, by a mask or by their places."""
+        """Some of the forms, by a mask or by their places."""
         places = np.arange(len(self))[forms]
         return FeatureForms(
             n_columns=self.n_columns,
@@ -168,7 +168,7 @@ def _spread_over(scores: FloatArray, n_knots: int) -> IntArray:
 def _unit_spread(
     knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The same knots, with scores that give the column mean 0 and standard deviation 1."""
+    """Rescale scores so that the column has mean 0 and standard deviation 1."""
     mean, deviation = _moments(_interpolate(values, knots, scores), totals)
     return knots, (scores - mean) / deviation
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from skewridge.estimators.spline import SmoothingSpline
-from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import Field, Floats, Ints, Items, Length, Number, Record
+from skewridge.persist._compound import Items, Record
+from skewridge.persist._estimator import Estimator
+from skewridge.persist._layouts import Field, Floats, Ints, Length, Number
 from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, NAMES, TEXT, WHOLE
 from skewridge.splines.fit import SplineFit
 from skewridge.splines.sums import Features, Free

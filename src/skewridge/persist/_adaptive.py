@@ -12,24 +12,13 @@ import numpy as np
 from skewridge.centers.fit import LowRankModel
 from skewridge.centers.tuning import CenterTuning
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
-from skewridge.features.forms import FeatureForms
+from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import ScaledForms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import KERNELS
-from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import (
-    Bools,
-    Floats,
-    Ints,
-    Items,
-    Kind,
-    Length,
-    Maybe,
-    Number,
-    NumberOr,
-    OneOf,
-    Record,
-)
+from skewridge.persist._compound import Items, Maybe, NumberOr, OneOf, Record
+from skewridge.persist._estimator import Estimator
+from skewridge.persist._layouts import Bools, Floats, Ints, Kind, Length, Number
 from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, POSITIVE, TEXT, WHOLE, kernel_layout
 from skewridge.ridge.lowrank import Basis
 

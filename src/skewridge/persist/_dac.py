@@ -14,8 +14,9 @@ from skewridge.nodes.fit import Problem
 from skewridge.nodes.partition import Partition
 from skewridge.nodes.sample_weights import check_weights_are_taken
 from skewridge.nodes.tuning import Tuning
-from skewridge.persist._estimators import Estimator
-from skewridge.persist._layouts import Field, Floats, Ints, Items, Kind, Length, Maybe, Number, NumberOr, Record
+from skewridge.persist._compound import Items, Maybe, NumberOr, Record
+from skewridge.persist._estimator import Estimator
+from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
 from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, KERNEL, NAMES, POSITIVE, TEXT, WHOLE, cuts
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
