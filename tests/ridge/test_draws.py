@@ -28,12 +28,17 @@ def test_batches_are_random_rows_without_repeats(rows):
     assert abs(counts - 200 * 50 / 700).max() < 5 * np.sqrt(200 * 50 / 700)  # as a binomial would
 
 
-@pytest.mark.parametrize("local", [False, True])
-def test_fewer_rows_than_a_sample_are_all_of_it(rows, local):
+def test_fewer_rows_than_a_ball_are_all_of_it(rows):
     Z, Y, scales = rows
-    draws = balls(Z, Y, 900) if local else RandomBatches(Y, 900, seed=0)
-    found = draws.draw(1, scales)
+    found = balls(Z, Y, 900).draw(1, scales)
     np.testing.assert_array_equal(np.sort(found.rows), np.arange(700))
+
+
+@pytest.mark.parametrize(("n", "size"), [(2, 2), (19, 19), (24, 20), (90, 60), (599, 399), (650, 400)])
+def test_a_batch_holds_at_most_two_thirds_of_the_rows_unless_they_are_few(rows, n, size):
+    _, Y, scales = rows
+    found = RandomBatches(Y[:n], 400, seed=0).draw(1, scales)
+    assert len(np.unique(found.rows)) == len(found.counted) == size
 
 
 @pytest.mark.parametrize("name", ["laplacian", "matern32", "gaussian"])

@@ -116,6 +116,16 @@ def test_given_scales_and_a_given_ridge_are_kept():
     np.testing.assert_allclose(both.scales, scales, rtol=1e-14)
 
 
+def test_what_has_no_logarithm_is_refused():
+    Z, Y = peaks(20)
+    for ridge in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="ridge must be positive"):
+            learn_kernel(MATERN, Z, Y, seed=0, ridge=ridge)
+    for scales in (np.ones(3), np.zeros(4), np.full(4, np.nan)):
+        with pytest.raises(ValueError, match="4 positive, finite scales are needed"):
+            learn_kernel(MATERN, Z, Y, seed=0, scales=scales)
+
+
 def test_loss_weights_decide_what_is_learned():
     rng = np.random.default_rng(0)
     Z, left = rng.normal(size=(600, 2)), np.arange(600) < 300

@@ -142,6 +142,7 @@ def learn_kernel(
     >>> bool(found.scales[0] > 5 * found.scales[1])  # the second feature says nothing
     True
     """
+    _check_given(scales, ridge, Z.shape[1])
     f = np.ones(len(Z)) if frequencies is None else frequencies
     rows = _Rows(
         kernel=kernel,
@@ -159,6 +160,18 @@ def learn_kernel(
         with one_blas_thread():
             theta, losses = _descend(rows, draws, start, n_steps)
     return _as_learned(rows, theta, losses)
+
+
+def _check_given(scales: FloatArray | None, ridge: float | None, d: int) -> None:
+    """Refuse what has no logarithm."""
+    if ridge is not None and not 0.0 < ridge < np.inf:
+        raise ValueError(f"a ridge must be positive and finite; got {ridge!r}: leave it to be learned")
+    if scales is None:
+        return
+    if scales.shape != (d,) or not np.all((scales > 0.0) & np.isfinite(scales)):
+        raise ValueError(
+            f"{d} positive, finite scales are needed, one a feature; got {scales!r}: drop features whose scale is 0"
+        )
 
 
 def _standardised(Y: FloatArray, frequencies: FloatArray) -> FloatArray:

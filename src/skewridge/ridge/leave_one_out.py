@@ -156,15 +156,15 @@ def leave_one_out(
     scales = np.zeros(Z.shape[1])
     if kernel.name not in BANDWIDTH_FREE:
         scales = kernel.scale_gradient(Z, solved.similar, M)
-    loss = share * float(np.sum(w[:, None] * blocks.errors**2))
-    _check_finite(loss, scales)
-    return LeaveOneOut(
-        loss=loss,
+    found = LeaveOneOut(
+        loss=share * float(np.sum(w[:, None] * blocks.errors**2)),
         errors=blocks.errors,
         log_scales=scales,
         log_ridge=ridge * float(np.sum(M.diagonal() / f)),
         log_trend=trend * float(np.sum(Q * (M @ Q))),
     )
+    _check_finite(found)
+    return found
 
 
 def _inverse(
@@ -265,8 +265,9 @@ def _check_weights(w: FloatArray, n: int) -> None:
         raise ValueError(f"{n} weights >= 0, not all 0, are needed; got {w.shape}: check `weights`")
 
 
-def _check_finite(loss: float, gradient: FloatArray) -> None:
-    if not (np.isfinite(loss) and np.isfinite(gradient).all()):
+def _check_finite(found: LeaveOneOut) -> None:
+    numbers = [found.loss, found.log_ridge, found.log_trend, *found.log_scales]
+    if not np.isfinite(numbers).all():
         raise np.linalg.LinAlgError(
-            f"the leave-one-out loss, {loss:g}, and its gradient must be finite: raise the ridge"
+            f"the leave-one-out loss, {found.loss:g}, and its gradient must be finite: raise the ridge"
         )
