@@ -7,7 +7,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, save_model
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    DacRegressor,
+    LocalKernelRidge,
+    SkewRidge,
+    SmoothingSpline,
+    save_model,
+)
 from skewridge.datasets import make_peaks
 
 X, Y = make_peaks(90, 2, random_state=0)
@@ -55,6 +63,13 @@ MODELS = {
     "adaptive dropped": lambda: AdaptiveKernelRidge(40, random_state=0).fit(X * [1.0, 0.0], Y),
     "adaptive constant": lambda: AdaptiveKernelRidge(random_state=0).fit(X, np.ones(90)),
     "adaptive of numpy's numbers": lambda: adaptive(n_centers=np.int64(9), penalty=np.float64(1e-3)).fit(X, Y),
+    "skew": lambda: SkewRidge(random_state=0).fit(FRAME, Y),
+    "skew outputs": lambda: SkewRidge("laplacian", bounds=(None, 1.5), random_state=0).fit(X[:40], TWO[:40]),
+    "skew of few rows": lambda: SkewRidge(random_state=0).fit(X[:7], Y[:7]),
+    "skew calibrated": lambda: SkewRidge("matern52", bounds=None, random_state=0).fit(X, Y).calibrate(),
+    "local": lambda: LocalKernelRidge("matern32", cell_size=40, random_state=0).fit(FRAME, Y, np.arange(90) % 3),
+    "local outputs": lambda: LocalKernelRidge(random_state=0).fit(X, TWO),
+    "local constant": lambda: LocalKernelRidge(random_state=0).fit(X, np.ones(90)),
     "one row": lambda: dac(n_nodes=1).fit(X[:1], Y[:1]),
 }
 

@@ -1,0 +1,69 @@
+"""Stated risks against real ones, by simulation with fixed seeds; benchmarks/stated_risk.py does it at length."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from skewridge import SkewRidge
+
+
+def fit(X, y, seed, weights=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return SkewRidge(random_state=seed).fit(X, y, sample_weight=weights)
+
+
+def mean_over_seeds(run, n_seeds):
+    return np.mean([run(seed) for seed in range(n_seeds)], axis=0)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "n_seeds"),
+    [(100, 5, 6), pytest.param(200, 20, 10, marks=pytest.mark.full), pytest.param(200, 300, 3, marks=pytest.mark.full)],
+)
+def test_noise_is_not_mistaken_for_signal(n, d, n_seeds):
+    def run(seed):
+        rng = np.random.default_rng([seed, n, d])
+        X, y = rng.normal(size=(n, d)), rng.normal(size=n)
+        model = fit(X, y, seed)
+        return model.risk_.mse / y.var(), 1.0 + np.mean(model.predict(rng.normal(size=(2000, d))) ** 2)
+
+    stated, real = mean_over_seeds(run, n_seeds)
+    assert real < 1.10
+    assert abs(stated / real - 1.0) < 0.07
+
+
+def test_copies_of_rows_do_not_tell_on_each_other():
+    def run(seed):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 2)), rng.normal(size=80)
+        model = fit(np.repeat(X, 4, axis=0), np.repeat(y, 4), seed)
+        weighted = fit(X, y, seed, np.full(80, 4.0))
+        np.testing.assert_allclose(model.loo_prediction_[::4], weighted.loo_prediction_, atol=1e-8)
+        return model.risk_.mse / y.var()
+
+    assert mean_over_seeds(run, 4) > 0.95  # leave one copy out, and the other three predict it: 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("noise", ["normal", "t3"])
+def test_half_signal_is_stated_as_it_is(noise):
+    def run(seed):
+        rng = np.random.default_rng([seed, 7])
+
+        def draw(n):
+            X = rng.normal(size=(n, 2))
+            errors = rng.normal(size=n) if noise == "normal" else rng.standard_t(3, n) / np.sqrt(3)
+            truth = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] ** 2
+            return X, truth + errors, truth
+
+        X, y, _ = draw(1500)
+        X_new, _, truth = draw(4000)
+        model = fit(X, y, seed)
+        excess = [np.mean((p - truth) ** 2) for p in (model.predict(X_new), model.global_.predict(X_new)[:, 0])]
+        return model.risk_.mse, 1.0 + excess[0], 1.0 + excess[1]
+
+    stated, real, first = mean_over_seeds(run, 6)
+    assert abs(stated / real - 1.0) < 0.08
+    assert real < 1.01 * first
