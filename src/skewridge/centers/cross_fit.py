@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray
-from skewridge.centers.fit import Predictor, make_system, solve_system
+from skewridge.centers.fit import make_system, solve_system
 from skewridge.centers.global_fit import GlobalFit
+from skewridge.centers.model import Predictor
 from skewridge.centers.rows import TrainingRows, training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import RowData, through
@@ -32,7 +33,7 @@ def cross_fit(
     """Return honest values of a fit at its training rows in units of y, (N, p).
 
     Distinct rows are dealt to two folds, which share the slices of the response out; rows with
-    equal x share a fold. A row's value is that of the fit to the other fold, on centres drawn there,
+    equal x share a fold. A row's value is that of the fit to the other fold, centres drawn there,
     with the scales, number of centres, adaptive share and penalty of the whole fit.
 
     Parameters
@@ -66,7 +67,12 @@ def cross_fit(
 
 
 def cross_fit_rows(
-    fit: GlobalFit, rows: TrainingRows, settings: CenterSettings, *, budget: Budget, job: Job
+    fit: GlobalFit,
+    rows: TrainingRows,
+    settings: CenterSettings,
+    *,
+    budget: Budget,
+    job: Job,
 ) -> FloatArray:
     """Cross-fit rows whose candidates are known."""
     rows = rows.in_folds(N_PARTS)
@@ -95,7 +101,7 @@ def _part(
     budget: Budget,
     job: Job,
 ) -> Predictor:
-    """The fit to the rows outside a fold; where there are none, that to all rows, as there is no other."""
+    """The fit to the rows outside a fold; to all rows where there are none outside."""
     model, candidate = fit.model, fit.choice.candidate
     outside = fold if np.any(rows.candidates.folds != fold) else -1
     system = make_system(

@@ -149,7 +149,7 @@ def _picked(rows: CollapsedRows, order: IntArray) -> CollapsedRows:
 
 
 def _variances(rows: CollapsedRows) -> FloatArray:
-    """The outputs' variances, copies of a row included; 1 for one that is constant up to rounding."""
+    """The outputs' variances, copies of a row included; 1 for a constant output."""
     w = rows.weights
     between = np.average((rows.Y - np.average(rows.Y, axis=0, weights=w)) ** 2, axis=0, weights=w)
     found = between + rows.within.sum(axis=0) / w.sum()
@@ -184,7 +184,9 @@ class CrossValidator:
         scored = self._scored_sums(basis, sums)
         counted = sum(fold.n_rows for fold in scored) / N_FOLDS
         if not counted > 0:
-            raise ValueError("scoring gives no weight to any of the rows that candidates are cross-validated by.")
+            raise ValueError(
+                "scoring gives no weight to any of the rows that candidates are compared by.",
+            )
         parts = []
         for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
             parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
@@ -202,16 +204,24 @@ class CrossValidator:
             return self.penalties
         return PENALTIES * float(np.mean(kernel.diagonal(self.rows.X)))
 
-    def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
+    def summed(
+        self,
+        candidate: Candidate,
+        kernel: Kernel,
+    ) -> tuple[list[IntArray], Basis, list[Sums]]:
         """Every fold's centres, the basis of all of them, and the folds' sums."""
         rows = self.rows
-        draws = (rows.candidates.draw(candidate.n_centers, candidate.adapt, f) for f in range(N_FOLDS))
-        drawn = [rows.places[draw] for draw in draws]
+        m, adapt = candidate.n_centers, candidate.adapt
+        drawn = [rows.places[rows.candidates.draw(m, adapt, f)] for f in range(N_FOLDS)]
         basis = make_basis(kernel, rows.X[np.unique(np.concatenate(drawn))])
         return drawn, basis, self._sums(basis, rows.plain)
 
     def fold_fits(
-        self, drawn: list[IntArray], basis: Basis, sums: list[Sums], penalties: FloatArray
+        self,
+        drawn: list[IntArray],
+        basis: Basis,
+        sums: list[Sums],
+        penalties: FloatArray,
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield every fold's coefficients on the union's basis, (P, p, r), and intercepts, (p,).
 

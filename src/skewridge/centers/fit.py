@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_validation import Candidate
+from skewridge.centers.model import LowRankModel
 from skewridge.centers.planning import holds_direct, size_of, solver_of
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
@@ -17,84 +17,20 @@ from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
-from skewridge.kernels import Kernel, Product, make_kernel
+from skewridge.kernels import Kernel, make_kernel
 from skewridge.linalg.lapack import inverse_diagonal
 from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
-from skewridge.ridge.lowrank import Basis, leverages, make_basis, ridge_factor, ridge_solve, sum_features
+from skewridge.ridge.lowrank import (
+    Basis,
+    make_basis,
+    ridge_factor,
+    ridge_solve,
+    sum_features,
+)
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
-
-
-@dataclass(frozen=True)
-class Predictor:
-    """x -> clip(k(x, C) a + intercepts): all of a low-rank model that a worker needs to predict."""
-
-    product: Product
-    intercepts: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        """The estimate at one block of scaled rows, (n, p)."""
-        return np.clip(self.product(X) + self.intercepts, self.low, self.high)
-
-    @property
-    def row_work(self) -> float:
-        """Operations a row."""
-        return 60.0 * self.product.coef.size
-
-
-@dataclass(frozen=True)
-class LowRankModel:
-    """f(x) = F(x) beta + intercept.
-
-    Attributes
-    ----------
-    basis : Basis
-    rows : (r,) array, the centres' places among the rows
-    beta : (p, r) array
-    intercepts : (p,) array
-    factor : (r, r) array, the Cholesky factor of F'F + N penalty, or of the centres' estimate of it
-    noise : (p,) array, the estimated standard deviation of the noise
-    spread : (p,) array, the standard deviation of the responses
-    n_rows : the sum of the weights
-    low, high : (p,) arrays, what predictions stay between
-    dominant, pulls : rows that dominate the fit, and by how many typical residuals they move it
-    n_steps, precision : of conjugate gradients; None where there were none
-    """
-
-    basis: Basis
-    rows: IntArray
-    beta: FloatArray
-    intercepts: FloatArray
-    factor: FloatArray
-    noise: FloatArray
-    spread: FloatArray
-    n_rows: float
-    low: FloatArray
-    high: FloatArray
-    dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    pulls: FloatArray = field(default_factory=lambda: np.empty(0))
-    n_steps: int | None = None
-    precision: float = 0.0
-
-    @cached_property
-    def dual(self) -> FloatArray:
-        """The coefficients of k(x, C), (p, r)."""
-        return self.basis.dual(self.beta)
-
-    def predictor(self, single: bool = False) -> Predictor:
-        """The estimate at blocks of scaled features, in single precision where that is asked for and serves."""
-        product = self.basis.kernel.product(self.basis.centers, self.dual)
-        product = product.in_single(self.spread) if single else product
-        return Predictor(product, self.intercepts, self.low, self.high)
-
-    def std(self, X: FloatArray) -> FloatArray:
-        """Posterior standard deviation of f at one block of rows, (n, p): noise^2 (F'(F'F + c)^-1 F + 1/N)."""
-        h = leverages(self.factor, self.basis.features(X))
-        return np.sqrt(h + 1.0 / self.n_rows)[:, None] * self.noise
 
 
 @dataclass(frozen=True)
@@ -137,7 +73,7 @@ class System:
 
 @dataclass(frozen=True)
 class Solved:
-    """The solution, the factor of F'wF + ridge or of its estimate, and how conjugate gradients went."""
+    """The solution, the factor of F'wF + ridge or of its estimate, and the steps it took."""
 
     beta: FloatArray
     factor: FloatArray
@@ -183,7 +119,7 @@ def make_system(
 
 
 def solve_system(system: System, settings: CenterSettings, budget: Budget, job: Job) -> Solved:
-    """By the solver that is due; "auto" does it again directly where steps ran out and memory allows."""
+    """Solve; "auto" does it again directly where steps ran out and the memory allows."""
     size = size_of(system.rows)
     if solver_of(settings, size, system.n_drawn, system.penalty, budget) == "cg":
         solved = _conjugate(system, job)
@@ -195,7 +131,15 @@ def solve_system(system: System, settings: CenterSettings, budget: Budget, job: 
 
 
 def _direct(system: System, job: Job) -> Solved:
-    sums = sum_features(system.basis, system.X, system.rows.Y, system.weights, job, "fit", system.penalty)
+    sums = sum_features(
+        system.basis,
+        system.X,
+        system.rows.Y,
+        system.weights,
+        job,
+        "fit",
+        system.penalty,
+    )
     factor = ridge_factor(sums.gram, system.ridge)
     return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
 
@@ -256,16 +200,21 @@ def _residuals(system: System, solved: Solved, job: Job) -> FloatArray:
 
 
 def _noise(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> FloatArray:
-    """The standard deviation of the noise, (p,): residuals over the degrees of freedom that are left."""
+    """The standard deviation of the noise, (p,): residuals over the degrees of freedom left."""
     inverse = float(inverse_diagonal(solved.factor.copy()).sum())
     freedom = len(solved.factor) - system.ridge * inverse + fit_intercept
     return np.sqrt(system.weights @ residual**2 / max(system.n_rows - freedom, 1.0))
 
 
-def _dominant(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> tuple[IntArray, FloatArray]:
+def _dominant(
+    system: System,
+    solved: Solved,
+    residual: FloatArray,
+    fit_intercept: bool,
+) -> tuple[IntArray, FloatArray]:
     """Rows that pull some output's fit after them, culprits first, and how far.
 
-    1/N of a row's leverage is the intercept's. Where the factor is an estimate (conjugate gradients)
+    1/N of a row's leverage is the intercept's. Where the factor is an estimate (with "cg")
     and finds any, or nearly, they are looked at without it.
     """
     Y, level = system.rows.Y, fit_intercept / system.n_rows

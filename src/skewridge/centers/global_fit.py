@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.centers.fit import LowRankModel, Predictor, fit_model
+from skewridge.centers.fit import fit_model
 from skewridge.centers.importances import SLOPE_ROWS, mean_squared_slopes
 from skewridge.centers.ladder import Choice, choose
+from skewridge.centers.model import LowRankModel, Predictor
 from skewridge.centers.planning import affordable, most_centers, size_of
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
 from skewridge.centers.scales import Transform
@@ -186,8 +187,13 @@ def _column_scale(transform: Transform) -> FloatArray:
     return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
 
 
-def _importances(rows: TrainingRows, Z: RowData, model: LowRankModel, transform: Transform) -> FloatArray:
-    """Mean squared slopes along the forms, or the columns as they are scaled, over their sum, (d,)."""
+def _importances(
+    rows: TrainingRows,
+    Z: RowData,
+    model: LowRankModel,
+    transform: Transform,
+) -> FloatArray:
+    """Mean squared slopes along the forms, or the scaled columns, over their sum, (d,)."""
     some = rows.candidates.first(SLOPE_ROWS)
     kernel, centers = model.basis.kernel, model.basis.centers
     dual = model.dual / model.spread[:, None]

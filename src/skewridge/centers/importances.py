@@ -11,7 +11,11 @@ SLOPE_ROWS = 4_000  # that slopes are averaged over
 
 
 def mean_squared_slopes(
-    kernel: Kernel, centers: FloatArray, dual: FloatArray, X: FloatArray, weights: FloatArray
+    kernel: Kernel,
+    centers: FloatArray,
+    dual: FloatArray,
+    X: FloatArray,
+    weights: FloatArray,
 ) -> FloatArray:
     """Mean squared slopes of f = k(x, C) a along the features that the kernel sees, (d,).
 

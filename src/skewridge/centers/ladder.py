@@ -56,7 +56,12 @@ class Choice:
     unlearned: bool = False
 
 
-def ladder(n_centers: int | None, adapt: float | None, most: int, n_outside: int) -> tuple[tuple[int, float], ...]:
+def ladder(
+    n_centers: int | None,
+    adapt: float | None,
+    most: int,
+    n_outside: int,
+) -> tuple[tuple[int, float], ...]:
     """Return the numbers of centres and the adaptive shares to try.
 
     No more centres than ``most``; of candidates that draw all rows outside a fold, which are
@@ -85,7 +90,7 @@ def ladder(n_centers: int | None, adapt: float | None, most: int, n_outside: int
 
 
 def spoken_for(n_rows: int, n_centers: int) -> int:
-    """The number of centres that choices for so many are made by: as many, if that is affordable."""
+    """The number of centres that choices for so many are made by: as many, if affordable."""
     if cv_work(n_rows, 1.25 * n_centers) <= MOST_GIVEN_WORK:
         return n_centers
     most = FEWEST_SPOKEN_FOR
@@ -146,7 +151,12 @@ def _climb(
     return [validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)) for m, adapt in steps]
 
 
-def _without_folds(rows: TrainingRows, settings: CenterSettings, kernel: ScaledKernel, most: int) -> Choice:
+def _without_folds(
+    rows: TrainingRows,
+    settings: CenterSettings,
+    kernel: ScaledKernel,
+    most: int,
+) -> Choice:
     """The settings that were given, and plain ones for those that were not."""
     m, adapt = settings.n_centers or min(most, FALLBACK[0]), settings.adapt or FALLBACK[1]
     return Choice(

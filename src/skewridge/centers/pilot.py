@@ -24,11 +24,19 @@ LADDER = tuple((m, adapt) for m in (50, 100, 200) for adapt in (0.5, 0.8, 0.0))
 MOST_ROWS = 20_000  # that a pilot is fitted to
 
 
-def pilot_of(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, job: Job) -> FloatArray:
-    """Return cross-fitted estimates of E[Y | x], (N, p): 5 folds, adaptive centres, one learned scale.
+def pilot_of(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    rule: object,
+    seed: int,
+    job: Job,
+) -> FloatArray:
+    """Return cross-fitted estimates of E[Y | x], (N, p), by adaptive centres and five folds.
 
     Slicing these instead of y does not favour rows for the noise in them. Folds depend on the rows
-    and the seed alone. Features are standardised. Y itself where distinct rows are too few.
+    and the seed alone. Features are standardised, one common scale is learned. Where distinct
+    rows are too few it is Y itself.
 
     Examples
     --------
@@ -84,4 +92,5 @@ def _fold_models(validate: CrossValidator, best: CVScore) -> list[tuple[Product,
     kernel = validate.kernel(best.candidate)
     drawn, basis, sums = validate.summed(best.candidate, kernel)
     fits = validate.fold_fits(drawn, basis, sums, np.array([best.penalty]))
-    return [(kernel.product(basis.centers, basis.dual(beta[0])), intercepts) for beta, intercepts in fits]
+    duals = ((basis.dual(beta[0]), intercepts) for beta, intercepts in fits)
+    return [(kernel.product(basis.centers, dual), intercepts) for dual, intercepts in duals]

@@ -22,7 +22,7 @@ BATCH_MATRICES = 6  # of the rows of one learning step
 
 @dataclass(frozen=True)
 class FitSize:
-    """The size of a fit: N rows, d columns, p outputs, and how many numbers the rows take in memory.
+    """The size of a fit: N rows, d columns, p outputs, and the numbers that rows take in memory.
 
     Where rows are in memory their forms, at most two a column, are as well.
     """
@@ -35,7 +35,7 @@ class FitSize:
 
     @property
     def row_numbers(self) -> float:
-        """Numbers held for rows: copies, forms, the sample and its forms, and one a row for some."""
+        """Numbers held for rows: copies, forms, the sample and its forms, and a few a row."""
         copies = 5 if self.in_memory else 3
         sample = 4 * self.n_features * min(self.n_rows, SAMPLE_ROWS)
         return copies * self.held + sample + 8 * self.n_rows
@@ -47,7 +47,13 @@ def size_of(rows: TrainingRows) -> FitSize:
     return FitSize(n_rows, n_features, rows.Y.shape[1], held_numbers(rows.X), is_held(rows.X))
 
 
-def solver_of(settings: CenterSettings, size: FitSize, n_centers: int, penalty: float, budget: Budget) -> str:
+def solver_of(
+    settings: CenterSettings,
+    size: FitSize,
+    n_centers: int,
+    penalty: float,
+    budget: Budget,
+) -> str:
     """The solver that was given, or the faster one; "cg" where "direct" needs too much memory."""
     if settings.solver != "auto":
         return settings.solver

@@ -1,4 +1,4 @@
-"""The rows of a fit on centres: as they came, their responses in units of their size, candidates."""
+"""The rows of a fit on centres: as they came, responses in units of their size, candidates."""
 
 from __future__ import annotations
 

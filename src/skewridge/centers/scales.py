@@ -67,7 +67,12 @@ class ScaledKernel:
         return len(self.losses) > 0 and not np.isfinite(self.losses).any()
 
 
-def scale_kernel(name: str, rows: LearningRows, settings: CenterSettings, standard: Scaling) -> ScaledKernel:
+def scale_kernel(
+    name: str,
+    rows: LearningRows,
+    settings: CenterSettings,
+    standard: Scaling,
+) -> ScaledKernel:
     """Learn a kernel's scales or bandwidth, as far as they are to be learned.
 
     With ``scale_features="learn"`` every column enters in its forms, whose scales are learned.
@@ -82,7 +87,12 @@ def scale_kernel(name: str, rows: LearningRows, settings: CenterSettings, standa
     return _with_common_scale(name, rows, settings, standard)
 
 
-def _with_forms(name: str, rows: LearningRows, settings: CenterSettings, forms: FeatureForms) -> ScaledKernel:
+def _with_forms(
+    name: str,
+    rows: LearningRows,
+    settings: CenterSettings,
+    forms: FeatureForms,
+) -> ScaledKernel:
     found = _learn(name, forms(rows.X), rows, common_scale=False)
     transform, bandwidth = scale_forms(forms, found.scales)
     if settings.bandwidth != "auto":
@@ -90,7 +100,12 @@ def _with_forms(name: str, rows: LearningRows, settings: CenterSettings, forms: 
     return ScaledKernel(name, transform, bandwidth, found.losses)
 
 
-def _with_common_scale(name: str, rows: LearningRows, settings: CenterSettings, standard: Scaling) -> ScaledKernel:
+def _with_common_scale(
+    name: str,
+    rows: LearningRows,
+    settings: CenterSettings,
+    standard: Scaling,
+) -> ScaledKernel:
     if settings.bandwidth != "auto":
         return ScaledKernel(name, standard, _given_bandwidth(name, rows, settings, standard))
     found = _learn(name, standard(rows.X), rows, common_scale=True)
@@ -110,7 +125,12 @@ def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> 
     )
 
 
-def _given_bandwidth(name: str, rows: LearningRows, settings: CenterSettings, transform: Transform) -> float:
+def _given_bandwidth(
+    name: str,
+    rows: LearningRows,
+    settings: CenterSettings,
+    transform: Transform,
+) -> float:
     if not isinstance(settings.bandwidth, str):
         return float(settings.bandwidth)
     return median_bandwidth(transform(rows.X[:MEDIAN_ROWS]), name, rows.seed)

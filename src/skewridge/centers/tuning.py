@@ -10,8 +10,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_validation import CVScore, pass_work
-from skewridge.centers.fit import LowRankModel
 from skewridge.centers.ladder import Choice
+from skewridge.centers.model import LowRankModel
 from skewridge.ridge.cg import is_solved
 
 
@@ -21,8 +21,8 @@ class CenterTuning:
 
     Attributes
     ----------
-    criterion : "cv", with centres drawn inside the folds; "given" where folds had nothing to choose,
-        "none" where fewer than 10 distinct rows or a constant y left nothing to choose by
+    criterion : "cv", with centres drawn inside the folds; "given" where folds had nothing to
+        choose, "none" where fewer than 10 distinct rows or a constant y left nothing to choose by
     scoring : what learning and choosing aimed at
     chosen : a dict with kernel, n_centers, adapt, bandwidth, features ("standard", also where they
         are taken as they are, or "learned"), penalty and risk; the risk is the squared error of
@@ -31,8 +31,8 @@ class CenterTuning:
     dominant, pulls : rows that dominate the fit, the culprit first, and by how many typical
         residuals each moves the fitted values in all
     tried : a list of dicts like ``chosen``, in the order tried
-    penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and its
-        standard error between folds
+    penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and
+        its standard error between folds
     at_edge : ("penalty",) where the largest penalty was chosen, else ()
     n_fits : what the ladder cost, in fits with the chosen number of centres to its rows
     cost : in mean squared error, of another scoring; see :class:`~skewridge.nodes.tuning.Tuning`
@@ -53,7 +53,13 @@ class CenterTuning:
     cost: dict[str, float] | None = None
 
 
-def describe(choice: Choice, model: LowRankModel, units: FloatArray, n_sample: int, scoring: str) -> CenterTuning:
+def describe(
+    choice: Choice,
+    model: LowRankModel,
+    units: FloatArray,
+    n_sample: int,
+    scoring: str,
+) -> CenterTuning:
     """Return what was tried and chosen, in the units of y, on a sample of so many rows."""
     chosen = {**vars(choice.candidate), "features": choice.features, "penalty": choice.penalty}
     tuning = CenterTuning(
@@ -111,20 +117,21 @@ def concerns(tuning: CenterTuning, model: LowRankModel, unlearned: bool) -> Iter
         )
     if "penalty" in tuning.at_edge:
         yield (
-            f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the features "
-            "hardly explain y. See tuning_; pass a penalty to go beyond."
+            f"The chosen penalty ({tuning.penalty:.3g}) is the largest that was tried: the "
+            "features hardly explain y. See tuning_; pass a penalty to go beyond."
         )
     if model.n_steps is not None and not is_solved(model.n_steps, model.precision):
         yield (
             f"Conjugate gradients ended after {model.n_steps} steps with {model.precision:.1e} of "
-            "the first error left, and predictions may be off by much more. Very unequal weights or "
-            "a tiny penalty may be why. Take solver='direct', or raise the penalty."
+            "the first error left, and predictions may be off by much more. Very unequal weights "
+            "or a tiny penalty may be why. Take solver='direct', or raise the penalty."
         )
     if len(tuning.dominant):
         rows = ", ".join(str(row) for row in tuning.dominant)
         yield (
-            f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
-            f"{tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows wherever "
-            "the centres are. If they are wrong, correct them, drop them or give them a sample_weight "
-            "of 0; if they are right, a transformed response (log, asinh) may serve better."
+            f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values "
+            f"by {tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows "
+            "wherever the centres are. If they are wrong, correct them, drop them or give them a "
+            "sample_weight of 0; if they are right, a transformed response (log, asinh) may serve "
+            "better."
         )

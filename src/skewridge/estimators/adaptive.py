@@ -30,13 +30,13 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     """Kernel ridge regression on centres that follow the response, with every row in the loss.
 
     ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i -
-    f(x_i))^2 + N penalty ||f||^2``, N = sum w. A share ``adapt`` of the centres is drawn evenly over
-    the slices of the response, so that rare values have centres; the others are drawn uniformly.
+    f(x_i))^2 + N penalty ||f||^2``, N = sum w. A share ``adapt`` of the centres is drawn evenly
+    over the slices of the response, so that rare values have centres; the rest is drawn uniformly.
     Rows are selected on y as centres only, never for the loss, which counts every row once. Costs
     N m^2; a prediction costs m kernel evaluations.
 
-    Every column enters twice, standardised and as normal scores of its ranks, with scales learned by
-    leave-one-out. Five folds choose centres, share and penalty; rows with equal x share a fold.
+    Every column enters twice, standardised and as normal scores of its ranks, with scales learned
+    by leave-one-out. Five folds choose centres, share and penalty; rows with equal x share a fold.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     solver : {"auto", "direct", "cg"}, default="auto"
         "direct": normal equations of whitened features, N m^2. "cg": preconditioned conjugate
         gradients to nine digits, N m a step, for thousands of centres; standard deviations are then
-        estimates by the centres. "auto": the one that should be faster, and "direct" after all where
-        steps run out and the memory allows it.
+        estimates by the centres. "auto": the one that should be faster, and "direct" after all
+        where steps run out and the memory allows it.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     bounds : "auto", None or (low, high), default="auto"
@@ -98,9 +98,10 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     feature_scale_ : (d,) array, the scale of every column: learned, the root of the sum of squares
         over its forms, so that columns compare; else what it is multiplied by
     dropped_features_ : array, names or numbers of columns that are constant or of negligible scale
-    feature_importances_ : (d,) array, mean squared slopes of the fit along every column's forms (along
-        the columns as they are scaled, where scales are not learned), over their sum; along a column
-        of two values the slope is the difference between predictions at both over their distance
+    feature_importances_ : (d,) array, mean squared slopes of the fit along every column's forms
+        (along the columns as they are scaled, where scales are not learned), over their sum; along
+        a column of two values the slope is the difference between predictions at both over their
+        distance
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
@@ -207,7 +208,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     @overload
     def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
     def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
-        """Predict. Values are clipped to ``bounds``: by default the training range of y plus 10% at either end.
+        """Predict. Values are clipped to ``bounds``: by default the range of y plus 10%.
 
         Parameters
         ----------
@@ -216,8 +217,8 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
             Whether to return as well the posterior standard deviation of f, that of the low-rank
             Gaussian process with the estimated noise. It does not know what lies far from all
             centres. With ``solver_`` "cg" it is an estimate by the centres, for single rows half to
-            three times that of "direct" with matern32 and up to 23 times with gaussian and a penalty
-            of 1e-9.
+            three times that of "direct" with matern32 and up to 23 times with gaussian and a
+            penalty of 1e-9.
 
         Returns
         -------
@@ -248,7 +249,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         return tags
 
     def _scores(self, Y: FloatArray, weights: FloatArray) -> FloatArray | None:
-        """How much every row's squared error counts, averaged over outputs; None where all count alike."""
+        """How much every row's squared error counts, averaged over outputs; None: all alike."""
         if self.scoring == "mse":
             return None
         scores = [row_scores(self.scoring, y, weights) for y in Y.T]

@@ -62,7 +62,7 @@ class ChecksCenterSettings(KernelEstimator):
         if self.scale_features == "learn" and refused:
             raise ValueError(
                 "scale_features='learn' learns scales relative to a bandwidth, which "
-                f"{', '.join(refused)} has not. Take another kernel, or scale_features='standard'."
+                f"{', '.join(refused)} has not. Take another kernel, or scale_features='standard'.",
             )
 
     def _check_scoring(self) -> None:
@@ -70,6 +70,6 @@ class ChecksCenterSettings(KernelEstimator):
             check_choice("scoring", self.scoring, SCORINGS)
         if self.scoring != "mse" and not self._settings.chooses:
             raise ValueError(
-                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth and "
-                "penalty are all given. Leave one at 'auto', or scoring at 'mse'."
+                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth "
+                "and penalty are all given. Leave one at 'auto', or scoring at 'mse'.",
             )

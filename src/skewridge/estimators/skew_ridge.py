@@ -86,7 +86,7 @@ class SkewRidge(HonestEstimator):
     >>> from skewridge.datasets import make_peaks
     >>> X, y, X_test, truth = make_peaks(1000, 2, random_state=0, return_test=True)
     >>> model = SkewRidge(random_state=0).fit(X, y)
-    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.05 * truth.var())
+    >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.1 * truth.var())
     True
     >>> bool(model.risk_.mse < 0.2 * y.var())
     True

@@ -33,7 +33,7 @@ class ScaledForms:
 
     @property
     def column_scale(self) -> FloatArray:
-        """Every column's scale, (d,): the root of the sum of squares over its forms; 0 if dropped."""
+        """Every column's scale, (d,): root of the sum of squares over its forms; 0 if dropped."""
         return np.sqrt(self.by_column(self.scales**2))
 
     def by_column(self, values: FloatArray) -> FloatArray:
@@ -43,7 +43,7 @@ class ScaledForms:
 
 
 def scale_forms(forms: FeatureForms, scales: FloatArray) -> tuple[ScaledForms, float]:
-    """Drop forms of negligible scale and normalise the others; return what to divide scales by, too.
+    """Drop forms of negligible scale and normalise the others; return the bandwidth, too.
 
     Forms whose scale is below a thousandth of the largest are dropped. The others get a root mean
     square of 1; the scales given are these over the bandwidth that is returned.

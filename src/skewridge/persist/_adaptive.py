@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge.centers.fit import LowRankModel
+from skewridge.centers.model import LowRankModel
 from skewridge.centers.tuning import CenterTuning
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.features.rank_forms import FeatureForms
