@@ -155,3 +155,24 @@ def test_a_model_comes_back_from_its_arrays():
     assert np.array_equal(LinearModel.from_arrays(arrays).predict(X), model.predict(X))
     with pytest.raises(ValueError, match=r"no linear model: shift \(2,\), scale \(3,\)"):
         LinearModel.from_arrays({**arrays, "shift": arrays["shift"][1:]})
+
+
+def test_a_penalty_that_gains_little_is_not_taken_and_the_plane_is_left_without_harm():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(200, 1))
+    X = np.column_stack([flat, flat + 1e-6 * rng.normal(size=(200, 1))])  # rows lie on a line, nearly
+    y = flat + 0.3 * rng.normal(size=(200, 1))
+    plain, careful = (fit_linear(X, y, np.ones(200), least_gain=gain) for gain in (0.0, 0.01))
+    assert careful.penalties[0] >= plain.penalties[0]
+    losses = [np.mean((fit.left_out - y) ** 2) for fit in (careful, plain)]
+    assert losses[0] <= 1.02 * losses[1]
+    off = np.array([[1.0, 0.0]])
+    assert abs(careful.model.predict(off)[0, 0]) < 2.0
+
+
+def test_an_absurd_cell_does_not_carry_the_line_away():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = X[:, :1] + 0.1 * rng.normal(size=(100, 1))
+    model = fit_linear(X, y, np.ones(100)).model
+    assert model.predict(np.array([[1e6, 0.0]]))[0, 0] < 10.0

@@ -10,9 +10,10 @@ import numpy as np
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
+from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.passes import predict_rows
-from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
+from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
@@ -166,7 +167,11 @@ class SkewRidge(HonestEstimator):
                 X,
                 y,
                 weights,
-                settings=LevelSettings(self._kernels, seed=seed),
+                settings=LevelSettings(
+                    self._kernels,
+                    centers=CenterSettings(bounds=as_bounds(self.bounds)),
+                    seed=seed,
+                ),
                 scores=scores_of(self.scoring, y[:, None], weights),
                 budget=self._budget,
                 job=job,

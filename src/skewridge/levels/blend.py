@@ -229,7 +229,8 @@ def _mean_and_error(squares: FloatArray, f: FloatArray) -> tuple[float, float]:
     mean = float(f @ squares / f.sum())
     if n == 1:
         return mean, float("nan")
-    spread = np.linalg.norm(f * (squares - mean)) / f.sum()
+    unit = float(squares.max()) or 1.0  # squares of squares must not overflow
+    spread = unit * np.linalg.norm(f * ((squares - mean) / unit)) / f.sum()
     return mean, float(spread * np.sqrt(n / (n - 1)))
 
 

@@ -22,11 +22,12 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaling import Scaling
+from skewridge.features.scaling import Scaling, prediction_bounds
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
+LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
 FEWEST_ROWS = 10  # distinct ones; fewer are fitted by ridge regression alone
 
 
@@ -163,15 +164,22 @@ class Members:
     ----------
     levels : TwoLevels or None
     linear : LinearModel
+    low, high : float, the bounds of every member's predictions: a line may go anywhere off the rows
     """
 
     levels: TwoLevels | None
     linear: LinearModel
+    low: float = -np.inf
+    high: float = np.inf
 
     def predict(self, X: FloatArray) -> list[FloatArray]:
         """Every member's predictions of one block of rows, (n, 1) each, in the order of the weights."""
         levels = [] if self.levels is None else list(self.levels.predict(X))
-        return [*levels, self.linear.predict(X)]
+        return self.within([*levels, self.linear.predict(X)])
+
+    def within(self, predictions: list[FloatArray]) -> list[FloatArray]:
+        """Predictions clipped to the bounds."""
+        return [np.clip(own, self.low, self.high) for own in predictions]
 
 
 @dataclass(frozen=True)
@@ -196,9 +204,10 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
     """Fit every member to all rows; level 1 first, since the local fits see it."""
     if len(rows) < 2:  # all rows are at one x
         return MembersFit(Members(None, _constant(rows)), [rows.y])
-    linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores)
+    linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
+    alone = Members(None, linear.model, *_ends(rows, settings))
     if len(rows) < FEWEST_ROWS or not np.ptp(rows.y):
-        return MembersFit(Members(None, linear.model), [linear.left_out])
+        return MembersFit(alone, alone.within([linear.left_out]))
     level_one = _fit_level_one(rows, settings, job, budget)
     honest = cross_fit(
         level_one,
@@ -216,9 +225,9 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, job)
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(_as_model(level_one), forms, models, mean, spread)
-    left_out = [honest, *(fit.left_out for fit in locals_), linear.left_out]
+    left_out = alone.within([honest, *(fit.left_out for fit in locals_), linear.left_out])
     learned = tuple(fit.learned for fit in locals_)
-    return MembersFit(Members(levels, linear.model), left_out, level_one, learned)
+    return MembersFit(replace(alone, levels=levels), left_out, level_one, learned)
 
 
 def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget) -> GlobalFit:
@@ -265,6 +274,12 @@ def _fit_locals(rows: Rows, forms: FloatArray, guide: FloatArray, settings: Leve
         )
 
     return list(run(fit, settings.kernels, job.here, "local fits"))
+
+
+def _ends(rows: Rows, settings: LevelSettings) -> tuple[float, float]:
+    """What predictions stay between, from the responses of the rows."""
+    low, high = prediction_bounds(settings.centers.bounds, rows.y, np.zeros(1), np.ones(1))
+    return float(low[0]), float(high[0])
 
 
 def _constant(rows: Rows) -> LinearModel:

@@ -120,7 +120,11 @@ LEVELS = Record(
     holds=_levels_hold,
     alone=True,
 )
-MEMBERS = Record(Members, {"levels": Maybe(LEVELS), "linear": Packed(LinearModel)})
+END = Number(loose=True)
+MEMBERS = Record(
+    Members,
+    {"levels": Maybe(LEVELS), "linear": Packed(LinearModel), "low": END, "high": END},
+)
 BLENDED = Record(BlendedModel, {"members": MEMBERS, "blend": Packed(Blend)}, holds=_members_hold, alone=True)
 RISK = Record(
     StatedRisk,

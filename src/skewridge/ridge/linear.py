@@ -1,6 +1,6 @@
 """Ridge regression on standardised columns, with its penalty chosen by exact leave-one-out.
 
-With S the standardised columns, F = diag(f) and n = sum f, the coefficients minimise
+With S the standardised columns, clipped at 8 standard deviations, F = diag(f) and n = sum f, the coefficients minimise
 sum_i f_i (y_i - b - s_i' beta)^2 + n penalty ||beta||^2. One decomposition
 F^1/2 S = U diag(s)^1/2 V' serves every penalty; the intercept b is refitted whenever a row is left
 out.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.features.rank_forms import MOST_DEVIATIONS
 from skewridge.features.scaling import Scaling, standard_scaling, unit_responses
 
 PENALTIES = np.logspace(3, -9, 37)  # the largest first, which is taken where several are as good
@@ -37,7 +38,7 @@ class LinearModel:
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Predict one block of rows; returns (n, p)."""
-        values: FloatArray = self.scaling(X) @ self.coef + self.intercept
+        values: FloatArray = _standardised(self.scaling, X) @ self.coef + self.intercept
         return values
 
     def to_arrays(self) -> dict[str, FloatArray]:
@@ -105,6 +106,7 @@ def fit_linear(
     *,
     scores: FloatArray | None = None,
     penalties: FloatArray = PENALTIES,
+    least_gain: float = 0.0,
 ) -> LinearFit:
     """Fit ridge regression, each output with the penalty of least leave-one-out error.
 
@@ -119,6 +121,8 @@ def fit_linear(
     frequencies : (n,) array, how often each row occurs
     scores : (n,) array, how much each row's squared error counts; None is 1
     penalties : (P,) array, candidates; the first of equally good ones is taken
+    least_gain : float, the share by which a later penalty must lower the error: a line that needs no small penalty
+        has none, and does not explode at rows off the plane of those it was fitted to
 
     Examples
     --------
@@ -132,15 +136,20 @@ def fit_linear(
         raise ValueError(f"Leave-one-out needs at least 2 distinct rows; got {len(X)}.")
     centred, means, units = unit_responses(Y, frequencies, centre=True)
     scaling = standard_scaling(X, frequencies)
-    columns = scaling(X)
+    columns = _standardised(scaling, X)
     shift = np.average(columns, axis=0, weights=frequencies)  # what rounding has left of the mean
     roots = np.sqrt(frequencies)[:, None]
     spectrum = _decompose((columns - shift) * roots, frequencies)
     counts = frequencies if scores is None else frequencies * scores
-    errors, chosen = _best_errors(spectrum, centred * roots, roots, counts, penalties)
+    errors, chosen = _best_errors(spectrum, centred * roots, roots, counts, penalties, least_gain)
     coef = _coefficients(spectrum, centred * roots, penalties[chosen] * frequencies.sum()) * units
     model = LinearModel(scaling, coef, means - shift @ coef)
     return LinearFit(model, Y - errors * units, penalties[chosen])
+
+
+def _standardised(scaling: Scaling, X: FloatArray) -> FloatArray:
+    """Columns in standard deviations, clipped at 8: one absurd cell must not carry a line away."""
+    return np.clip(scaling(X), -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
 
 def _decompose(rows: FloatArray, frequencies: FloatArray) -> _Spectrum:
@@ -163,6 +172,7 @@ def _best_errors(
     roots: FloatArray,
     counts: FloatArray,
     penalties: FloatArray,
+    least_gain: float,
 ) -> tuple[FloatArray, IntArray]:
     """Leave-one-out errors at the best penalty of every output, (n, p), and its number, (p,)."""
     total = float(np.sum(roots**2))
@@ -176,7 +186,7 @@ def _best_errors(
         residual = beyond + spectrum.left @ (shrunk[:, None] * moments)
         found = residual / (roots * unexplained[:, None])
         loss = counts @ found**2
-        better = loss < best
+        better = loss < (1.0 - least_gain) * best
         best[better], chosen[better] = loss[better], number
         errors[:, better] = found[:, better]
     return errors, chosen
