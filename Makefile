@@ -8,7 +8,7 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 TWO := -n 2 --dist loadfile
 
-.PHONY: demo test test-full test-oldest lint bench bench-peers reproduce reproduce-full reproduce-clean docs clean
+.PHONY: demo test test-full test-oldest lint bench bench-peers bench-two-levels reproduce reproduce-full reproduce-clean docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
@@ -34,6 +34,10 @@ bench: $(VENV)/.ready
 bench-peers: $(VENV)/.ready $(PEERS)/.ready
 	$(BIN)/python benchmarks/peers/run.py
 	$(BIN)/python benchmarks/peers/report.py
+
+bench-two-levels: $(VENV)/.ready $(PEERS)/.ready
+	$(BIN)/python benchmarks/two_levels.py --trees $(PEERS)/bin/python
+	$(BIN)/python benchmarks/stated_risk.py
 
 reproduce: $(VENV)/.ready
 	$(BIN)/python experiments/reproduce.py --scale reduced

@@ -20,9 +20,10 @@ from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.adaptive_settings import ChecksCenterSettings
 from skewridge.estimators.notebook import centers_summary
+from skewridge.estimators.scoring import scores_of
 from skewridge.estimators.sources import predict_collection
 from skewridge.io.dask_collections import is_collection
-from skewridge.metrics import row_scores, scoring_name
+from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
 
@@ -186,7 +187,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
             Y,
             weights,
             self._settings,
-            scores=self._scores(Y, weights),
+            scores=scores_of(self.scoring, Y, weights),
             scoring=scoring_name(self.scoring),
             seed=seed,
             budget=self._budget,
@@ -247,13 +248,6 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    def _scores(self, Y: FloatArray, weights: FloatArray) -> FloatArray | None:
-        """How much every row's squared error counts, averaged over outputs; None: all alike."""
-        if self.scoring == "mse":
-            return None
-        scores = [row_scores(self.scoring, y, weights) for y in Y.T]
-        return np.mean([score / np.average(score, weights=weights) for score in scores], axis=0)
 
     def _remember(self, X: RowData, kept: IntArray, found: GlobalFit) -> None:
         model, units, candidate = found.model, found.units, found.choice.candidate

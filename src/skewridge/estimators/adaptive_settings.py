@@ -6,8 +6,9 @@ from skewridge._validation import check_choice, check_integer, check_real, is_au
 from skewridge.centers.settings import CenterSettings
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import as_bounds, check_bounds
+from skewridge.estimators.scoring import check_scoring
 from skewridge.kernels import BANDWIDTH_FREE, check_kernel_name
-from skewridge.metrics import SCORINGS, scoring_name
+from skewridge.metrics import scoring_name
 from skewridge.response.slices import check_slice_rule
 
 
@@ -66,8 +67,7 @@ class ChecksCenterSettings(KernelEstimator):
             )
 
     def _check_scoring(self) -> None:
-        if not callable(self.scoring):
-            check_choice("scoring", self.scoring, SCORINGS)
+        check_scoring(self.scoring)
         if self.scoring != "mse" and not self._settings.chooses:
             raise ValueError(
                 f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth "
