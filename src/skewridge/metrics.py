@@ -86,12 +86,14 @@ def rare_mse(
     return float(np.mean((y_true[rare] - y_pred[rare]) ** 2))
 
 
-def rare_region(values: Any, y_ref: Any, *, slices: Any = "scott", share: float = RARE_SHARE) -> BoolArray:
+def rare_region(
+    values: Any, y_ref: Any, *, slices: Any = "scott", share: float = RARE_SHARE, weights: FloatArray | None = None
+) -> BoolArray:
     """Return which values are rare in the light of the training response y_ref.
 
     Slices of y_ref are taken in order of increasing count (the one farther from the fullest slice first where
     counts are equal) while they hold at most ``share`` of the rows together, and at least one occupied slice;
-    empty slices and values outside the range of y_ref are rare too.
+    empty slices and values outside the range of y_ref are rare too. ``weights`` are how often each y_ref occurs.
 
     Examples
     --------
@@ -101,8 +103,8 @@ def rare_region(values: Any, y_ref: Any, *, slices: Any = "scott", share: float 
     """
     share = check_real("share", share, 0, 1)
     values, y_ref = check_vector("values", values), check_vector("y_ref", y_ref)
-    edges = slice_edges(y_ref, slices)
-    rare = rare_slices(np.bincount(slice_labels(y_ref, edges), minlength=len(edges) - 1), share)
+    edges = slice_edges(y_ref, slices, weights)
+    rare = rare_slices(np.bincount(slice_labels(y_ref, edges), weights, minlength=len(edges) - 1), share)
     outside = (values < y_ref.min()) | (values > y_ref.max())
     return rare[slice_labels(values, edges)] | outside
 
@@ -123,14 +125,14 @@ def sera(y_true: Any, y_pred: Any, *, y_ref: Any = None) -> float:
     return float(np.dot(relevance(y_true, y_ref), (y_true - y_pred) ** 2))
 
 
-def relevance(values: Any, y_ref: Any) -> FloatArray:
+def relevance(values: Any, y_ref: Any, weights: FloatArray | None = None) -> FloatArray:
     """phi: 0 at the median of y_ref, 1 beyond the adjacent values of Tukey's boxplot, smooth in between.
 
     On a side where no point of y_ref lies beyond the fence (quartile +- 1.5 IQR) phi is 0. The curve is the
-    monotone cubic with zero slopes at its control points.
+    monotone cubic with zero slopes at its control points. ``weights`` are how often each y_ref occurs.
     """
     values, y_ref = check_vector("values", values), check_vector("y_ref", y_ref)
-    low, middle, high = np.percentile(y_ref, [25, 50, 75])
+    low, middle, high = _quartiles(y_ref, weights)
     reach = 1.5 * (high - low)
     if reach == 0:
         raise ValueError("sera needs a response with spread: the interquartile range of y_ref is 0.")
@@ -146,6 +148,20 @@ def relevance(values: Any, y_ref: Any) -> FloatArray:
     if y_ref.min() < low - reach:
         phi += _smooth_step(middle - values, middle - inside.min())
     return phi
+
+
+def _quartiles(y: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The quartiles of values that occur so often each, between neighbours on a straight line."""
+    if weights is None:
+        return np.percentile(y, [25, 50, 75])
+    order = np.argsort(y, kind="stable")
+    ends = np.cumsum(weights[order])
+    places = np.array([0.25, 0.5, 0.75]) * (ends[-1] - 1.0)
+    below, above = (
+        y[order][np.minimum(np.searchsorted(ends, k, side="right"), len(y) - 1)]
+        for k in (np.floor(places), np.floor(places) + 1.0)
+    )
+    return np.asarray(below + (places - np.floor(places)) * (above - below))
 
 
 def scorer(metric: str, *, y_ref: Any = None, **options: Any) -> Callable[..., Any]:
@@ -201,7 +217,7 @@ _METRICS: dict[str, Callable[..., Any]] = {
 }
 
 
-def rare_slices(counts: npt.NDArray[np.int64], share: float = RARE_SHARE) -> BoolArray:
+def rare_slices(counts: npt.NDArray[np.int64] | FloatArray, share: float = RARE_SHARE) -> BoolArray:
     """Return which slices make the rare region: the least full while they hold at most ``share`` of the rows."""
     distance = np.abs(np.arange(len(counts)) - np.argmax(counts))
     order = np.lexsort((-distance, counts))
@@ -237,7 +253,7 @@ def row_scores(scoring: Any, y: FloatArray, weights: FloatArray | None = None) -
     if scoring == "balanced_mse":
         labels = slice_labels(y, slice_edges(y, "scott", weights))
         return 1.0 / np.bincount(labels, weights)[labels]
-    return relevance(y, y) if scoring == "sera" else every_row_alike(y)
+    return relevance(y, y, weights) if scoring == "sera" else every_row_alike(y)
 
 
 def _from_callable(scoring: Any, y: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skewridge import LocalKernelRidge, SkewRidge
+from skewridge import LocalKernelRidge, ModelFileError, SkewRidge, fit_source, load_model, save_model
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
 
@@ -122,7 +122,7 @@ def test_bounds_are_kept(estimator):
         ({"bounds": (1, 0)}, ValueError, "low < high"),
         ({"bounds": "tight"}, TypeError, "bounds must be 'auto', None or"),
         ({"scoring": "r2"}, ValueError, "scoring must be one of"),
-        ({"memory_limit": "20kB"}, MemoryError, "need .* memory_limit is 20 kB.*AdaptiveKernelRidge"),
+        ({"memory_limit": "20kB"}, MemoryError, "needs .* memory_limit is 20 kB.*AdaptiveKernelRidge"),
         ({"n_jobs": "all"}, TypeError, "n_jobs must be"),
     ],
 )
@@ -217,3 +217,92 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator):
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.full((5, 2), np.nan), np.ones(5))
     assert np.array_equal(model.predict(X_TEST), before)
+
+
+def test_a_checkpoint_changes_nothing(tmp_path):
+    Y2 = np.column_stack([Y[:80], np.cos(3 * X[:80, 1])])
+    table = np.hstack([X[:80], Y2])
+    model = fit_source(SkewRidge(random_state=0), table, target=[2, 3], checkpoint=tmp_path / "kept")
+    assert np.array_equal(model.predict(X_TEST), fitted(BOTH[0], X[:80], Y2).predict(X_TEST))
+
+
+def test_a_constant_output_among_others_is_fitted():
+    model = fitted(BOTH[0], X[:60], np.column_stack([Y[:60], np.ones(60)]))
+    assert model.weights_.shape == (4, 2)
+    np.testing.assert_allclose(model.predict(X_TEST)[:, 1], 1.0)
+    assert np.array_equal(model.predict(X_TEST)[:, 0], fitted(BOTH[0], X[:60], Y[:60]).predict(X_TEST))
+
+
+@both
+def test_the_stated_risk_is_that_of_bounded_predictions(estimator):
+    model = fitted(estimator, X[:80], Y[:80], bounds=(0.05, 0.4), scoring="balanced_mse")
+    assert model.risk_.mse == pytest.approx(np.mean((model.loo_prediction_ - Y[:80]) ** 2), rel=1e-9)
+
+
+@both
+@pytest.mark.parametrize("scoring", ["mse", "sera"])
+def test_all_of_the_risk_is_the_same_for_weights_and_copies(estimator, scoring):
+    counts = 1 + np.arange(60) % 3
+    rows = X[:60], Y[:60]
+    weighted = clone(estimator).set_params(scoring=scoring).fit(*rows, sample_weight=counts)
+    copied = fitted(estimator, *(np.repeat(part, counts, axis=0) for part in rows), scoring=scoring)
+    np.testing.assert_allclose(weighted.predict(X_TEST), copied.predict(X_TEST), atol=1e-8 * Y.std())
+    for name in ("mse", "mse_error", "rare_mse", "rare_error", "dominant_share"):
+        assert getattr(weighted.risk_, name) == pytest.approx(getattr(copied.risk_, name), rel=1e-6, nan_ok=True)
+
+
+@both
+def test_rows_are_named_by_their_place_in_the_data(estimator):
+    y, counts = Y.copy(), np.ones(len(Y))
+    y[15], counts[:4] = 1e4, 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(estimator).fit(X, y, sample_weight=counts)
+    assert model.risk_.dominant_row == 15
+
+
+def test_columns_that_only_ridge_regression_uses_are_not_called_dropped():
+    few = np.random.default_rng(0).normal(size=(8, 3))
+    model = fitted(BOTH[0], few, 2 * few[:, 0])
+    assert model.dropped_features_ == []
+    assert model.tuning_.members[-1] == "linear"
+    assert model.weights_.tolist()[:3] == [0.0, 0.0, 0.0]
+
+
+@both
+def test_a_response_that_is_constant_up_to_rounding_is_constant(estimator):
+    y = np.ones(30)
+    y[3] = np.nextafter(1.0, 2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = clone(estimator).fit(X[:30], y)
+    np.testing.assert_allclose(model.predict(X_TEST), 1.0)
+
+
+def test_frames_with_weights_of_zero_warn_of_nothing():
+    frame = pd.DataFrame(X[:60], columns=["east", "north"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LocalKernelRidge(random_state=0).fit(frame, Y[:60], sample_weight=np.arange(60) % 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m._models[0].blend.intercept.__setitem__(0, np.nan), "not finite"),
+        (lambda m: setattr(m, "_ends", (np.zeros(1),)), "not valid"),
+        (lambda m: setattr(m, "_honest", m._honest[:2]), "not valid"),
+        (lambda m: setattr(m, "_response_edges", ()), "not valid"),
+        (lambda m: m._models[0].members.levels.locals[0].used.__setitem__(0, -1), "valid"),
+    ],
+)
+def test_a_file_whose_arrays_contradict_each_other_is_refused(change, message, tmp_path):
+    model = fitted(SkewRidge(random_state=0), X[:60], Y[:60])
+    change(model)
+
+    def there_and_back():
+        save_model(model, tmp_path / "model")
+        load_model(tmp_path / "model")
+
+    with pytest.raises(ModelFileError, match=message):
+        there_and_back()

@@ -233,14 +233,6 @@ def test_standard_errors_are_those_of_simulation():
     assert np.mean([risk.mse_error for risk in risks]) == pytest.approx(spread, rel=0.06)
 
 
-def test_the_training_response_decides_what_is_rare():
-    y_ref = np.concatenate([np.zeros(99), [9.0]])
-    risk = stated_risk(np.array([0.0, 9.0]), np.array([1.0, 7.0]), y_ref=y_ref)
-    assert risk.rare_mse == 4.0
-    assert np.isnan(risk.rare_error)  # one row
-    assert np.isnan(stated_risk(np.zeros(2), np.ones(2), y_ref=y_ref).rare_mse)
-
-
 def test_a_row_with_over_half_of_the_squared_error_is_named():
     y = np.array([0.0, 1.0, 2.0, 3.0])
     assert stated_risk(y, np.array([0.0, 1.0, 4.0, 4.0])).dominant_row == 2

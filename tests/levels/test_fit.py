@@ -5,8 +5,9 @@ import pytest
 
 from skewridge import reference
 from skewridge.engine.job import Job
-from skewridge.levels.fit import fit_blended, is_small, outer_folds, outer_predictions
+from skewridge.levels.fit import fit_blended, outer_folds, outer_predictions
 from skewridge.levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
+from skewridge.levels.planning import is_small
 
 SETTINGS = LevelSettings(cell_size=60, seed=3)
 

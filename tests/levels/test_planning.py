@@ -6,7 +6,7 @@ import pytest
 from skewridge import LocalKernelRidge, SkewRidge, plan, save_model
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
-from skewridge.levels.planning import bytes_per_row, levels_bytes, require_memory
+from skewridge.levels.planning import LevelSize, bytes_per_row, levels_bytes, levels_flops, require_memory
 
 
 def table(n, d):
@@ -25,7 +25,8 @@ def test_a_fit_holds_no_more_than_planned(n, d):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert 0.1 * levels_bytes(n, d, 1) < peak < levels_bytes(n, d, 1)
+    size = LevelSize(n, d, 1, outer_folds=False)
+    assert 0.1 * levels_bytes(size) < peak < levels_bytes(size)
 
 
 def test_a_file_has_about_the_bytes_a_row_that_are_told(tmp_path):
@@ -36,22 +37,33 @@ def test_a_file_has_about_the_bytes_a_row_that_are_told(tmp_path):
         sizes.append((tmp_path / "model").stat().st_size)
     forms = 3 * 2 * 8  # knots and scores of ranks, and what left-out errors are kept of every row
     honest = 4 * 8
-    assert (sizes[1] - sizes[0]) / 200 < bytes_per_row(3, 1) + forms + honest
+    assert (sizes[1] - sizes[0]) / 200 < bytes_per_row(LevelSize(400, 3, 1)) + forms + honest
 
 
 def test_a_fit_beyond_the_memory_is_refused_with_what_would_fit():
     with pytest.raises(
-        MemoryError, match=r"1,000,000 rows and 10 columns need .* and memory_limit is 1 GB\. Fit [\d,]+ of"
+        MemoryError, match=r"1,000,000 rows and 10 columns needs .* and memory_limit is 1 GB\. Fit [\d,]+ of"
     ):
-        require_memory(1_000_000, 10, 2, Budget(1e9), Job())
-    require_memory(10_000, 10, 2, Budget(1e9), Job())
+        require_memory(LevelSize(1_000_000, 10), Budget(1e9), Job())
+    require_memory(LevelSize(10_000, 10), Budget(1e9), Job())
 
 
 def test_plan_tells_what_two_levels_need():
     y = np.random.default_rng(0).exponential(size=5000)
     cost = plan(y, n_features=8).costs[-1]
-    assert cost.fit == f"SkewRidge(), a model of {bytes_per_row(8, 2):,.0f} bytes a row"
-    assert cost.n_bytes == levels_bytes(5000, 8, 2)
+    assert cost.fit == f"SkewRidge(), a model of {bytes_per_row(LevelSize(5000, 8)):,.0f} bytes a row"
+    assert cost.n_bytes == levels_bytes(LevelSize(5000, 8))
     assert cost.fits
     assert not plan(y, n_features=8, memory_limit="1MB").costs[-1].fits
     assert SkewRidge().get_params()["kernel"] == ("matern32", "laplacian")
+
+
+def test_cells_threads_and_outer_folds_count():
+    large = LevelSize(20_000, 10, 1, cell_size=20_000, outer_folds=False)
+    assert levels_bytes(large) > 8 * 20_000**2
+    few, many = LevelSize(19_000, 400), LevelSize(20_000, 400)
+    assert levels_bytes(few, 5) > 4 * levels_bytes(few, 1)  # five whole fits side by side
+    assert levels_bytes(many, 5) < 4 * levels_bytes(many, 1)
+    assert levels_flops(few) > 5 * levels_flops(many)
+    with pytest.raises(MemoryError, match="20,000 rows"):
+        require_memory(large, Budget(1e9), Job())

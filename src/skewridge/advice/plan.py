@@ -16,7 +16,7 @@ from skewridge.centers.ladder import most_tried
 from skewridge.centers.planning import FitSize, most_centers, n_bytes
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.memory import Budget
-from skewridge.levels.planning import N_KERNELS, bytes_per_row, levels_bytes, levels_flops
+from skewridge.levels.planning import LevelSize, bytes_per_row, levels_bytes, levels_flops
 from skewridge.nodes.planning import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -172,9 +172,10 @@ def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
 
 def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
     """Two levels with their two local kernels, learning included."""
-    need = levels_bytes(n_rows, d, N_KERNELS, workers)
-    name = f"SkewRidge(), a model of {bytes_per_row(d, N_KERNELS):,.0f} bytes a row"
-    return Cost(name, need, levels_flops(n_rows, N_KERNELS), budget.holds(need))
+    size = LevelSize(n_rows, d)
+    need = levels_bytes(size, workers)
+    name = f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row"
+    return Cost(name, need, levels_flops(size), budget.holds(need))
 
 
 def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.cells.partition import LEAF, N_PARTITIONS, CellRows, Partitions
-from skewridge.kernels import Kernel
+from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel
 from skewridge.kernels.product import check_widths
 
 _INTEGERS = ("roots", "feature", "child", "order", "starts")
@@ -97,6 +97,8 @@ class Cells:
         roots, feature, child, order, starts = (_as(np.int64, arrays[name]) for name in _INTEGERS)
         cut, points, coef, means, slopes = (_as(np.float64, arrays[name]) for name in _REALS)
         tree, rows = Partitions(roots, feature, cut, child), CellRows(order, starts)
+        if points.ndim != 2 or str(arrays["kernel"]) not in KERNELS or str(arrays["kernel"]) in BANDWIDTH_FREE:
+            _refuse("rows are no matrix, or the kernel does not decay with distance")
         kernel = Kernel(str(arrays["kernel"]), bandwidth=1.0)
         model = cls(kernel, tree, points, rows, coef=coef, means=means, slopes=slopes)
         _check_tree(tree, points.shape[1] if points.ndim == 2 else 0)
@@ -139,7 +141,7 @@ def _refuse(what: str) -> None:
 def _check_tree(tree: Partitions, n_features: int) -> None:
     """Every node has its arrays, children come after their parents, and leaves number the cells."""
     n = len(tree.feature)
-    if not (tree.feature.shape == tree.cut.shape == tree.child.shape == (n,) and n > 0):
+    if not (tree.feature.shape == tree.cut.shape == tree.child.shape == (n,) and n > 0 and tree.roots.ndim == 1):
         _refuse("the trees' arrays differ in length")
     if not (tree.roots.size and tree.roots.min() >= 0 and tree.roots.max() < n):
         _refuse(f"a root is none of {n} nodes")

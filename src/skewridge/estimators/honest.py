@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.job import one_blas_thread
+from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
 from skewridge.levels.blend import StatedRisk
@@ -32,6 +35,33 @@ class HonestEstimator(KernelEstimator):
         """Drop the last axis of a single output."""
         return values[:, 0] if self._single else values
 
+    def predict(self, X: Any) -> FloatArray:
+        """Predict rows; values stay within ``bounds``.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+
+        Returns
+        -------
+        prediction : (n,) or (n, p) array
+        """
+        return self._shaped(self._values(self._check_new(X).astype(np.float64)))
+
+    def _values(self, X: FloatArray) -> FloatArray:
+        """Predictions of checked rows within the bounds, (n, p)."""
+        with one_blas_thread():
+            return clipped(predict_rows(self._predict_block, X, self._job.here), self._ends)
+
+    def _predict_block(self, X: FloatArray) -> FloatArray:
+        """Predictions of one block of rows, (n, p)."""
+        raise NotImplementedError
+
+    def _placed(self, risk: StatedRisk, kept: IntArray) -> StatedRisk:
+        """A risk whose dominating row is named by its place in the data."""
+        row = risk.dominant_row
+        return risk if row is None else replace(risk, dominant_row=int(kept[row]))
+
     def _one_or_all(self, items: list[Any]) -> Any:
         """The one output's item, or a tuple of all."""
         return items[0] if self._single else tuple(items)
@@ -40,13 +70,12 @@ class HonestEstimator(KernelEstimator):
         self, X: FloatArray, kept: IntArray, left_out: FloatArray, Y: FloatArray, weights: FloatArray
     ) -> None:
         """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
-        left_out = clipped(left_out, self._ends)
         self._honest = left_out, Y, weights
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out
         others = np.setdiff1d(np.arange(len(X)), kept)
         if len(others):
-            every[others] = self.predict(X[others]).reshape(len(others), -1)
+            every[others] = self._values(X[others])
         self.loo_prediction_ = self._shaped(every)
         self._remember_response(Y, weights)
 

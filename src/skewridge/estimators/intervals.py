@@ -42,7 +42,8 @@ class IntervalMixin:
         X, y : (n, d) and (n,) arrays, optional
             Rows that the model was not fitted to: then coverage is guaranteed (see :meth:`predict_interval`). Without
             them rows of the fit are predicted by five fits without them, at the settings that were chosen: about as
-            much work as four fits, and coverage is then a matter of experience, not of proof.
+            much work as four fits (none where left-out predictions were kept), and coverage is then a matter of
+            experience, not of proof.
         sample_weight : (n,) array, optional
             How often each row occurs.
 

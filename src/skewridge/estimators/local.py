@@ -10,16 +10,15 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
-from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
-from skewridge.engine.job import one_blas_thread
-from skewridge.engine.passes import predict_rows
+from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
 from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.features.rank_forms import FeatureForms, learn_forms
+from skewridge.features.scaling import is_constant
 from skewridge.levels.blend import stated_risk
-from skewridge.levels.planning import require_memory
+from skewridge.levels.planning import LevelSize, require_memory
 from skewridge.model_selection import draw_seed
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
 
@@ -39,7 +38,7 @@ class LocalKernelRidge(HonestEstimator):
     n_partitions : int, default=4
         Random partitions whose fits are averaged.
     cell_size : int, default=1200
-        The most rows of a cell. A cell of n rows costs n^3 / 3 operations and n^2 numbers.
+        The most rows of a cell, at least 8. A cell of n rows costs n^3 / 3 operations and n^2 numbers.
     scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
         What scales and ridge are learned by; a callable takes y and returns how much every row's squared error counts.
     bounds : "auto", None or (low, high), default="auto"
@@ -123,7 +122,8 @@ class LocalKernelRidge(HonestEstimator):
         self._check_parameters()
         checked, X, y = self._check_data(X, y, self._job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        require_memory(len(kept), X.shape[1], 1, self._budget, self._job)
+        n_outputs = 1 if y.ndim == 1 else y.shape[1]
+        require_memory(self._size(len(kept), X.shape[1], n_outputs), self._budget, self._job)
         seed = draw_seed(self.random_state)
         Y = y[kept].reshape(len(kept), -1)
         distinct = collapse_rows(X[kept], Y, weights, seed)
@@ -136,10 +136,14 @@ class LocalKernelRidge(HonestEstimator):
         self._forms, self._means = forms, np.average(Y, axis=0, weights=weights)
         self._model = None if fit is None else fit.model
         self._remember_cells(fit)
-        left_out = self._means[None, :] if fit is None else fit.left_out
-        self._remember_honest(X, kept, left_out[distinct.member if fit else 0 * distinct.member], Y, weights)
-        honest = self._honest[0].T
-        self.risk_ = self._one_or_all([stated_risk(v, p, weights) for v, p in zip(Y.T, honest, strict=True)])
+        left_out = np.repeat(self._means[None, :], len(distinct), axis=0) if fit is None else fit.left_out
+        honest = clipped(left_out[distinct.member], self._ends)
+        self._remember_honest(X, kept, honest, Y, weights)
+        risks = [
+            stated_risk(own, predicted, weights, member=distinct.member)
+            for own, predicted in zip(Y.T, honest.T, strict=True)
+        ]
+        self.risk_ = self._one_or_all([self._placed(risk, kept) for risk in risks])
         if fit is not None and not fit.learned.learned:
             warn_user(
                 "No step of learning could be used, and the features' scales are their starting values. Look for a "
@@ -147,30 +151,25 @@ class LocalKernelRidge(HonestEstimator):
             )
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Predict rows; values stay within ``bounds``.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame
-
-        Returns
-        -------
-        prediction : (n,) or (n, p) array
-        """
-        X = self._check_new(X).astype(np.float64)
-        with one_blas_thread():
-            values = predict_rows(self._predict_block, X, self._job.here)
-        return self._shaped(clipped(values, self._ends))
-
     def _predict_block(self, X: FloatArray) -> FloatArray:
         if self._model is None:
             return np.repeat(self._means[None, :], len(X), axis=0)
         return self._model.predict(self._forms(X))
 
+    def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
+        return LevelSize(
+            n_rows,
+            n_columns,
+            n_kernels=1,
+            n_outputs=n_outputs,
+            n_partitions=self.n_partitions,
+            cell_size=self.cell_size,
+            outer_folds=False,
+        )
+
     def _fit_cells(self, forms: FloatArray, Y: FloatArray, distinct: DistinctRows, seed: int) -> LocalFit | None:
         """The fit to distinct rows; None where nothing but the mean can be fitted."""
-        if len(distinct) < 2 or not forms.shape[1] or not np.ptp(distinct.Y, axis=0).any():
+        if len(distinct) < 2 or not forms.shape[1] or is_constant(distinct.Y):
             return None
         scores = scores_of(self.scoring, Y, distinct.weights)
         return fit_local(
@@ -195,7 +194,7 @@ class LocalKernelRidge(HonestEstimator):
     def _check_parameters(self) -> None:
         check_cell_kernel(self.kernel)
         check_integer("n_partitions", self.n_partitions, 1)
-        check_integer("cell_size", self.cell_size, 2)
+        check_integer("cell_size", self.cell_size, LEAST_CELL_SIZE)
         check_scoring(self.scoring)
         check_bounds(self.bounds)
         self._check_machine()

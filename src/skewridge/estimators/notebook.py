@@ -103,7 +103,7 @@ def levels_summary(model: Any) -> dict[str, str]:
 def cells_summary(model: Any) -> dict[str, str]:
     """A fitted LocalKernelRidge in words; of several outputs the first."""
     return {
-        "cells": f"{model.n_cells_:,} in {model.n_partitions} partitions",
+        "cells": f"{model.n_cells_:,} in {model.n_partitions if model.n_cells_ > 1 else 1} partition(s)",
         "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
         "stated error": f"{_stated(model)} (by leave-one-out)",
         "features": _features(model),
@@ -113,7 +113,8 @@ def cells_summary(model: Any) -> dict[str, str]:
 def _stated(model: Any) -> str:
     """The stated risk of the first output, overall and where the response is rare."""
     risk = model.risk_ if model._single else model.risk_[0]
-    spread = float(np.var(model._honest[1][:, 0])) or 1.0
+    _, Y, weights = model._honest
+    spread = float(np.cov(Y[:, 0], aweights=weights, ddof=0)) or 1.0
     return f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,15 +13,15 @@ from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, one_blas_thread
-from skewridge.engine.passes import predict_rows
-from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds, clipped
+from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
 from skewridge.levels.members import LevelSettings
-from skewridge.levels.planning import require_memory
+from skewridge.levels.planning import LevelSize, require_memory
 from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
+from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
 MOST_KERNELS = 4  # with level 1 and ridge regression, as many members as a blend takes
@@ -65,7 +66,7 @@ class SkewRidge(HonestEstimator):
     loo_prediction_ : (N,) or (N, p) array
         Predictions of the training rows by fits without them: leave-one-out given scales, cells and level 1; of five
         outer folds around the whole fit below 3,000 rows or 50 rows a column.
-    global_ : GlobalFit, or a tuple of them; None where there are too few rows
+    global_ : GlobalModel, or a tuple of them; None where there are too few rows
         Level 1.
     locals_ : tuple of LocalModel, or a tuple of such tuples
         Level 2, one for every kernel.
@@ -128,38 +129,28 @@ class SkewRidge(HonestEstimator):
         self
         """
         self._check_parameters()
-        job = self._job
+        job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
         checked, X, y = self._check_data(X, y, job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        require_memory(len(kept), X.shape[1], len(self._kernels), self._budget, job)
+        size = LevelSize(len(kept), X.shape[1], len(self._kernels))
+        require_memory(size, self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
+        fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
+        tunings = [tuning_of(fit, self._kernels, kept) for fit in fits]
 
         self._take_over(checked)
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
         self._models = tuple(fit.model for fit in fits)
-        self._remember_levels(fits)
+        self._remember_levels(fits, tunings)
         self._remember_honest(X, kept, np.column_stack([fit.left_out for fit in fits]), Y, weights)
         for concern in (text for fit in fits for text in concerns(fit)):
             warn_user(concern)
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """Predict rows; values stay within ``bounds``.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame
-
-        Returns
-        -------
-        prediction : (n,) or (n, p) array
-        """
-        X = self._check_new(X).astype(np.float64)
-        with one_blas_thread():
-            found = [predict_rows(model.predict, X, self._job.here) for model in self._models]
-        return self._shaped(clipped(np.hstack(found), self._ends))
+    def _predict_block(self, X: FloatArray) -> FloatArray:
+        return np.hstack([model.predict(X) for model in self._models])
 
     def _fit_output(self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job) -> BlendedFit:
         with one_blas_thread():
@@ -171,20 +162,19 @@ class SkewRidge(HonestEstimator):
                     self._kernels,
                     centers=CenterSettings(bounds=as_bounds(self.bounds)),
                     seed=seed,
+                    scoring=scoring_name(self.scoring),
                 ),
                 scores=scores_of(self.scoring, y[:, None], weights),
                 budget=self._budget,
                 job=job,
             )
 
-    def _remember_levels(self, fits: list[BlendedFit]) -> None:
+    def _remember_levels(self, fits: list[BlendedFit], tunings: list[LevelTuning]) -> None:
         """Set the fitted attributes that users read."""
-        tunings = [tuning_of(fit, self._kernels, self.n_features_in_) for fit in fits]
         self.tuning_ = self._one_or_all(tunings)
         self.weights_ = self._shaped(np.column_stack([tuning.weights for tuning in tunings]))
         self.risk_ = self._one_or_all([fit.risk for fit in fits])
-        scales = [np.vstack([t.scales, np.zeros((1, self.n_features_in_))])[0] for t in tunings]
-        self.feature_scale_ = self._shaped(np.column_stack(scales))
+        self.feature_scale_ = self._shaped(np.column_stack([tuning.scales[0] for tuning in tunings]))
         unused = [set(tuning.unused_columns.tolist()) for tuning in tunings]
         self.dropped_features_ = self._column_names(np.array(sorted(set.intersection(*unused)), dtype=np.int64))
 

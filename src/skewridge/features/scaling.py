@@ -46,6 +46,11 @@ def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[Fl
     return centred / units, means, units
 
 
+def is_constant(Y: FloatArray) -> bool:
+    """True if every output of Y, (N, p), is constant up to rounding."""
+    return bool(np.all(np.ptp(Y, axis=0) <= CONSTANT * np.abs(Y).max(axis=0)))
+
+
 def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
     """The outputs' variances, (p,); 1 for an output that is constant up to rounding."""
     found = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.metrics import rare_region
 
 MOST_MEMBERS = 6  # all 2^7 - 1 faces of the weights' simplex are tried
@@ -128,15 +128,16 @@ def stated_risk(
     predictions: FloatArray,
     frequencies: FloatArray | None = None,
     *,
-    y_ref: FloatArray | None = None,
+    member: IntArray | None = None,
 ) -> StatedRisk:
-    """State the risk of honest predictions of one output.
+    """State the risk of honest predictions of one output; a row of frequency 2 is two rows.
 
     Parameters
     ----------
     y, predictions : (n,) arrays
     frequencies : (n,) array, how often each row occurs; None is 1
-    y_ref : (N,) array, the training response that decides what is rare; None is y
+    member : (n,) array, which distinct x every row is at: rows with equal x are one draw, and are
+        named as one; None: all rows differ
 
     Examples
     --------
@@ -147,12 +148,14 @@ def stated_risk(
     (0.0999, 9.0, 99, 0.9)
     """
     f = np.ones(len(y)) if frequencies is None else frequencies
-    squares = (y - predictions) ** 2
-    rare = rare_region(y, y if y_ref is None else y_ref)
-    mse, mse_error = _mean_and_error(squares, f)
-    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare])
-    row = int(np.argmax(f * squares))
-    share = float(f[row] * squares[row] / (f @ squares)) if squares.any() else 0.0
+    member = np.arange(len(y)) if member is None else member
+    errors = y - predictions
+    errors[np.abs(errors) <= CONSTANT * np.abs(y).max()] = 0.0  # what is left is rounding
+    squares = errors**2
+    rare = rare_region(y, y, weights=f)
+    mse, mse_error = _mean_and_error(squares, f, member)
+    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare], member[rare])
+    row, share = _dominant(f * squares, member)
     return StatedRisk(
         mse=mse,
         mse_error=mse_error,
@@ -161,6 +164,16 @@ def stated_risk(
         dominant_row=row if share > DOMINANT_SHARE else None,
         dominant_share=share,
     )
+
+
+def _dominant(errors: FloatArray, member: IntArray) -> tuple[int, float]:
+    """The worst row of the distinct x with the largest squared error, and that x's share of it all."""
+    largest = float(errors.max())
+    if not largest > 0.0:
+        return 0, 0.0
+    totals = np.bincount(member, errors / largest)
+    own = member == np.argmax(totals)
+    return int(np.flatnonzero(own)[np.argmax(errors[own])]), float(totals.max() / totals.sum())
 
 
 def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
@@ -218,19 +231,20 @@ def _minimum_of_sum_one(A: FloatArray, b: FloatArray) -> FloatArray | None:
     return None if others is None else np.append(others, 1.0 - others.sum())
 
 
-def _mean_and_error(squares: FloatArray, f: FloatArray) -> tuple[float, float]:
+def _mean_and_error(squares: FloatArray, f: FloatArray, member: IntArray) -> tuple[float, float]:
     """The mean of squared errors of rows that occur f times, and its standard error.
 
-    Copies of a row are one draw of the noise: they count in the mean and do not narrow the error.
+    Rows with equal x are one draw: they count in the mean and do not narrow the error.
     """
-    n = len(squares)
+    n = len(np.unique(member))
     if n == 0:
         return float("nan"), float("nan")
     mean = float(f @ squares / f.sum())
     if n == 1:
         return mean, float("nan")
     unit = float(squares.max()) or 1.0  # squares of squares must not overflow
-    spread = unit * np.linalg.norm(f * ((squares - mean) / unit)) / f.sum()
+    totals = np.bincount(member, f * ((squares - mean) / unit))
+    spread = unit * np.linalg.norm(totals) / f.sum()
     return mean, float(spread * np.sqrt(n / (n - 1)))
 
 

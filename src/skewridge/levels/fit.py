@@ -9,12 +9,11 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
+from skewridge.features.scaling import prediction_bounds
 from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
 from skewridge.levels.members import LevelSettings, Members, MembersFit, Rows, fit_members
+from skewridge.levels.planning import N_OUTER_FOLDS, is_small
 from skewridge.ridge.distinct import collapse_rows
-
-N_OUTER_FOLDS = 5
-SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class BlendedFit:
     risk : StatedRisk, from them
     outer : bool, True if weights and left-out predictions come from outer folds around the whole fit
     fit : MembersFit
+    distinct : (n,) array, where among the rows each distinct x is first found
     """
 
     model: BlendedModel
@@ -47,6 +47,7 @@ class BlendedFit:
     risk: StatedRisk
     outer: bool
     fit: MembersFit
+    distinct: IntArray
 
 
 def fit_blended(
@@ -81,14 +82,11 @@ def fit_blended(
     outer = is_small(len(rows), X.shape[1]) and fit.members.levels is not None
     honest = outer_predictions(rows, settings, job, budget) if outer else fit.honest
     blend, left_out = fit_blend(honest, rows.y, rows.loss_weights)
-    predictions = left_out[distinct.member, 0]
-    risk = stated_risk(y, predictions, weights)
-    return BlendedFit(BlendedModel(fit.members, blend), predictions, risk, outer, fit)
-
-
-def is_small(n_rows: int, n_columns: int) -> bool:
-    """True if learned scales may overfit so few rows unseen by leave-one-out."""
-    return n_rows < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+    low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))
+    predictions = np.clip(left_out[distinct.member, 0], low, high)
+    risk = stated_risk(y, predictions, weights, member=distinct.member)
+    model = BlendedModel(fit.members, blend)
+    return BlendedFit(model, predictions, risk, outer, fit, distinct.rows)
 
 
 def outer_predictions(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> list[FloatArray]:

@@ -22,7 +22,7 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaling import Scaling, prediction_bounds
+from skewridge.features.scaling import Scaling, is_constant, prediction_bounds
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
@@ -41,6 +41,7 @@ class LevelSettings:
     n_partitions, cell_size : int, of the local fits
     centers : CenterSettings, of the global fit
     seed : int, the key of every draw
+    scoring : str, the name of what the rows' scores aim at
     """
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
@@ -48,6 +49,7 @@ class LevelSettings:
     cell_size: int = LocalSettings.cell_size
     centers: CenterSettings = field(default_factory=CenterSettings)
     seed: int = 0
+    scoring: str = "mse"
 
     def local(self, kernel: str) -> LocalSettings:
         """The settings of one local fit."""
@@ -206,7 +208,7 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
         return MembersFit(Members(None, _constant(rows)), [rows.y])
     linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
     alone = Members(None, linear.model, *_ends(rows, settings))
-    if len(rows) < FEWEST_ROWS or not np.ptp(rows.y):
+    if len(rows) < FEWEST_ROWS or is_constant(rows.y):
         return MembersFit(alone, alone.within([linear.left_out]))
     level_one = _fit_level_one(rows, settings, job, budget)
     honest = cross_fit(
@@ -237,6 +239,7 @@ def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget
         rows.frequencies,
         settings.centers,
         scores=rows.scores,
+        scoring=settings.scoring,
         seed=settings.seed,
         budget=budget,
         job=job,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
@@ -10,37 +12,86 @@ from skewridge.engine.memory import Budget
 from skewridge.ridge.learning import BATCH_SIZE, N_STEPS
 
 N_KERNELS = 2  # of the local fits, by default
+N_OUTER_FOLDS = 5
+SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
 MATRICES = 8  # of a batch, while scales are learned
 COPIES = 8  # of the rows' forms: both forms, scaled, sorted, and as matrices of blocks
 
 
-def levels_bytes(n_rows: int, n_columns: int, n_kernels: int, n_threads: int = 1) -> float:
+@dataclass(frozen=True)
+class LevelSize:
+    """All that memory and work of a fit depend on.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int, of the table
+    n_kernels : int, of the local fits
+    n_outputs : int, fitted together
+    n_partitions, cell_size : int
+    outer_folds : bool, False for fits that are never repeated by outer folds
+    """
+
+    n_rows: int
+    n_columns: int
+    n_kernels: int = N_KERNELS
+    n_outputs: int = 1
+    n_partitions: int = N_PARTITIONS
+    cell_size: int = CELL_SIZE
+    outer_folds: bool = True
+
+    @property
+    def n_fits(self) -> int:
+        """Whole fits: one, and those of the outer folds where rows are few."""
+        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(self.n_rows, self.n_columns))
+
+
+def is_small(n_rows: int, n_columns: int) -> bool:
+    """True if learned scales may overfit so few rows unseen by leave-one-out."""
+    return n_rows < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+
+
+def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
     """Bytes that a fit holds at its peak, the model that it makes included."""
-    width = 2 * n_columns + 1
-    copies = 8.0 * COPIES * n_rows * width
-    side_by_side = min(n_kernels, n_threads)
-    cells = fit_bytes(n_rows, width, n_threads=max(1, n_threads // side_by_side))
-    learning = 8.0 * MATRICES * float(min(n_rows, BATCH_SIZE)) ** 2
-    return copies + side_by_side * (cells + learning) + n_rows * bytes_per_row(n_columns, n_kernels)
+    if size.n_fits > 1 and n_threads > 1:
+        return min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1)
+    return _fit_bytes(size, n_threads)
 
 
-def levels_flops(n_rows: int, n_kernels: int) -> float:
-    """Floating-point operations of a fit: its cells, and the learning of level 1 and of every local kernel."""
-    cells = n_kernels * N_PARTITIONS * n_rows * float(min(n_rows, CELL_SIZE)) ** 2 * 2 / 3
-    return cells + (n_kernels + 1) * N_STEPS * 2.0 * float(min(n_rows, BATCH_SIZE)) ** 3
+def _fit_bytes(size: LevelSize, n_threads: int) -> float:
+    width, side_by_side = 2 * size.n_columns + 1, min(size.n_kernels, n_threads)
+    copies = 8.0 * COPIES * size.n_rows * width
+    cells = fit_bytes(
+        size.n_rows,
+        width,
+        size.n_outputs,
+        n_threads=max(1, n_threads // side_by_side),
+        n_partitions=size.n_partitions,
+        cell_size=size.cell_size,
+    )
+    learning = 8.0 * MATRICES * float(min(size.n_rows, BATCH_SIZE)) ** 2
+    return copies + side_by_side * (cells + learning) + size.n_rows * bytes_per_row(size)
 
 
-def bytes_per_row(n_columns: int, n_kernels: int) -> float:
+def levels_flops(size: LevelSize) -> float:
+    """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
+    cell, batch = (float(min(size.n_rows, most)) for most in (size.cell_size, BATCH_SIZE))
+    cells = size.n_kernels * size.n_partitions * size.n_rows * cell**2 * 2 / 3
+    return size.n_fits * (cells + (size.n_kernels + 1) * N_STEPS * 2.0 * batch**3)
+
+
+def bytes_per_row(size: LevelSize) -> float:
     """Bytes of a model, and of its file, for every distinct training row."""
-    return n_kernels * saved_bytes_per_row(2 * n_columns + 1)
+    width = 2 * size.n_columns + 1
+    return size.n_kernels * saved_bytes_per_row(width, size.n_outputs, size.n_partitions)
 
 
-def require_memory(n_rows: int, n_columns: int, n_kernels: int, budget: Budget, job: Job) -> None:
+def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:
     """Refuse a fit that the memory does not hold, with figures, before it starts."""
-    need = levels_bytes(n_rows, n_columns, n_kernels, job.here.n_threads)
-    largest = budget.largest(lambda n: levels_bytes(n, n_columns, n_kernels, job.here.n_threads), n_rows)
+    n_threads = job.here.n_threads
+    largest = budget.largest(lambda n: levels_bytes(replace(size, n_rows=n), n_threads), size.n_rows)
     budget.require(
-        need,
-        f"Two levels of {n_rows:,} rows and {n_columns:,} columns need {{need}}",
-        f"Fit {largest:,} of the rows, raise memory_limit, or use AdaptiveKernelRidge, which keeps its centres only.",
+        levels_bytes(size, n_threads),
+        f"A fit to {size.n_rows:,} rows and {size.n_columns:,} columns needs {{need}}",
+        f"Fit {largest:,} of the rows, take fewer threads, raise memory_limit, or use AdaptiveKernelRidge, which "
+        "keeps its centres only.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,12 +21,12 @@ class LevelTuning:
     Attributes
     ----------
     members : names of the blend's members: "global", the local kernels, "linear"
-    weights : (M,) array, their weights
+    weights : (M,) array, their weights; 0 for levels that too few rows left out
     honest_by : "leave-one-out", or "outer folds" where rows are few
     level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
     ridges, trends : (K,) arrays, c and tau of the local fits
     scales : (K + 1, d) array, every column's learned scale in the global and the local fits; 0 where
-        it is not used
+        it is not used; (1, d) of ridge regression where there are no levels
     guide_scales : (K,) array, the learned scale of the global fit as a coordinate
     """
 
@@ -41,31 +41,37 @@ class LevelTuning:
 
     @property
     def unused_columns(self) -> IntArray:
-        """Columns that no member but ridge regression sees."""
+        """Columns that no level sees; without levels, that ridge regression does not see."""
         return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
 
 
-def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], n_columns: int) -> LevelTuning:
-    """Describe a fit."""
+def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray) -> LevelTuning:
+    """Describe a fit; ``kept`` are the places of its rows in the data."""
     level_one, learned = fit.fit.level_one, fit.fit.learned
+    weights = fit.model.blend.weights[:, 0]
     return LevelTuning(
-        members=(LINEAR,) if level_one is None else (GLOBAL, *kernels, LINEAR),
-        weights=fit.model.blend.weights[:, 0],
+        members=(GLOBAL, *kernels, LINEAR),
+        weights=np.append(np.zeros(len(kernels) + 2 - len(weights)), weights),
         honest_by="outer folds" if fit.outer else "leave-one-out",
-        level_one=None if level_one is None else level_one.tuning,
+        level_one=None if level_one is None else _placed(level_one.tuning, kept[fit.distinct]),
         ridges=np.array([found.ridge for found in learned]),
         trends=np.array([found.trend for found in learned]),
-        scales=_scales(fit, n_columns),
+        scales=_scales(fit),
         guide_scales=np.array([found.scales[-1] for found in learned]),
     )
 
 
-def _scales(fit: BlendedFit, n_columns: int) -> FloatArray:
+def _placed(tuning: CenterTuning, places: IntArray) -> CenterTuning:
+    """The record with rows that dominate by their places in the data."""
+    return replace(tuning, dominant=places[tuning.dominant])
+
+
+def _scales(fit: BlendedFit) -> FloatArray:
     """Every column's scale in every fit: the root of the sum of squares of its forms' scales."""
     levels, level_one = fit.model.members.levels, fit.fit.level_one
     if levels is None or level_one is None:
-        return np.zeros((0, n_columns))
-    found = [level_one.column_scale]
+        return fit.model.members.linear.scaling.scale[None, :]
+    found, n_columns = [level_one.column_scale], levels.forms.n_columns
     for model in levels.locals:
         columns, own = levels.forms.columns[model.used], model.scales[: len(model.used)]
         found.append(np.sqrt(np.bincount(columns, own**2, minlength=n_columns)))

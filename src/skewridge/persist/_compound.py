@@ -150,8 +150,11 @@ class Packed(Field):
         """Return the model."""
         arrays = decode(node, reader, place)
         try:
+            finite = all(np.isfinite(part).all() for part in arrays.values() if isinstance(part, np.ndarray))
+            if not finite:
+                raise ValueError("it holds numbers that are not finite")
             return self._cls.from_arrays(arrays)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"{place} is not a valid {self._cls.__name__}: {error}") from error
 
 

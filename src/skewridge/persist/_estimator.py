@@ -65,7 +65,7 @@ class Estimator:
         what = f"the parameters of {place or 'the model'} are not valid"
         try:
             held = self.holds(model)
-        except (TypeError, ValueError) as error:
+        except (IndexError, TypeError, ValueError) as error:
             raise ModelFileError(f"{what}: {error}") from error
         if held is False:
             raise ModelFileError(what)

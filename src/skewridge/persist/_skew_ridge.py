@@ -22,15 +22,15 @@ from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCAL
 from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
-from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, WHOLE, kernel_layout
+from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, POSITIVE, WHOLE, kernel_layout
 from skewridge.ridge.linear import LinearModel
 
 
 def _local_holds(model: LocalModel) -> bool:
     """Whether every coordinate of the cells has a scale: the forms that are used, and the guide where there is one."""
-    n_guides = int(model.cells.has_trend)
-    width = model.cells.points.shape[1]
-    return len(model.used) + n_guides == len(model.scales) == width and len(model.cells.coef) == len(model.means)
+    n_guides, width = int(model.cells.has_trend), model.cells.points.shape[1]
+    wide = len(model.used) + n_guides == len(model.scales) == width
+    return wide and model.used.min(initial=0) >= 0 and len(model.cells.coef) == len(model.means)
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
@@ -48,10 +48,14 @@ def _width(transform: Any) -> int:
 
 def _members_hold(model: BlendedModel) -> bool:
     """Whether every member has a weight, and all take rows of the same width."""
-    levels = model.members.levels
+    levels, linear = model.members.levels, model.members.linear
     n_members = 1 if levels is None else 2 + len(levels.locals)
-    width = len(model.members.linear.scaling.scale)
-    return len(model.blend.weights) == n_members and (levels is None or levels.forms.n_columns == width)
+    outputs = {model.blend.weights.shape[1], len(linear.intercept)}
+    if levels is not None:
+        outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
+    width = len(linear.scaling.scale)
+    known = levels is None or levels.forms.n_columns == width
+    return outputs == {1} and len(model.blend.weights) == n_members and known
 
 
 def _global_holds(model: GlobalModel) -> bool:
@@ -67,8 +71,7 @@ def _skew_ridge_holds(model: Any) -> bool:
     if not hasattr(model, "_models"):
         return True
     widths = {len(own.members.linear.scaling.scale) for own in model._models}
-    outputs = model._honest[0].shape[1]
-    return widths == {model.n_features_in_} and len(model._models) == outputs and (outputs == 1 or not model._single)
+    return widths == {model.n_features_in_} and _honest_holds(model, len(model._models))
 
 
 def _local_ridge_holds(model: Any) -> bool:
@@ -76,8 +79,20 @@ def _local_ridge_holds(model: Any) -> bool:
     model._check_parameters()
     if not hasattr(model, "_forms"):
         return True
-    used = np.empty(0) if model._model is None else model._model.used
-    return model._forms.n_columns == model.n_features_in_ and used.max(initial=-1) < len(model._forms)
+    own, outputs = model._model, len(model._means)
+    if own is not None and (own.used.max(initial=-1) >= len(model._forms) or len(own.means) != outputs):
+        return False
+    return model._forms.n_columns == model.n_features_in_ and _honest_holds(model, outputs)
+
+
+def _honest_holds(model: Any, n_outputs: int) -> bool:
+    """Whether left-out predictions, bounds and slices of the response are there for every output."""
+    if [part.ndim for part in model._honest] != [2, 2, 1] or model._honest[0].shape != model._honest[1].shape:
+        return False
+    ends = model._ends is None or (len(model._ends) == 2 and all(len(end) == n_outputs for end in model._ends))
+    several = n_outputs == 1 or not model._single
+    slices = len(model._response_edges) == n_outputs
+    return bool(ends and several and slices and model._honest[0].shape[1] == n_outputs)
 
 
 LOCAL = Record(
@@ -115,12 +130,12 @@ LEVELS = Record(
         "forms": FORMS,
         "locals": Items(LOCAL, tuple),
         "mean": Number(),
-        "spread": Number(0),
+        "spread": Number(POSITIVE),
     },
     holds=_levels_hold,
     alone=True,
 )
-END = Number(loose=True)
+END = Number(-np.inf, np.inf)
 MEMBERS = Record(
     Members,
     {"levels": Maybe(LEVELS), "linear": Packed(LinearModel), "low": END, "high": END},
