@@ -51,16 +51,23 @@ def test_a_row_of_weight_two_is_two_rows(seed):
     np.testing.assert_allclose(weighted(X), repeated(X), rtol=0, atol=1e-12)
 
 
-def test_new_rows_are_clipped_in_sd_and_flat_in_ranks():
+def test_forms_of_new_rows_are_flat_beyond_the_range():
     x = np.random.default_rng(0).normal(size=(500, 1))
     forms = learn_forms(x)
     far = np.array([[-1e300], [-9.0 * x.std()], [x.min()], [x.max()], [20.0], [1e300]])
     plain, ranks = forms(far).T
-    assert plain[0] == plain[1] == pytest.approx(-8.0)
-    assert plain[-1] == plain[-2] == pytest.approx(8.0)
+    assert plain[0] == plain[1] == plain[2] == forms(x)[:, 0].min()
+    assert plain[3] == plain[4] == plain[5] == forms(x)[:, 0].max()
     assert ranks[0] == ranks[1] == ranks[2]
     assert ranks[3] == ranks[4] == ranks[5]
     assert ranks[3] == forms(x)[:, 1].max()
+
+
+def test_standardised_values_are_clipped_at_eight_deviations():
+    x = np.append(np.random.default_rng(0).normal(size=500), 1e6)[:, None]
+    plain = learn_forms(x)(x)[:, 0]
+    mean, spread = np.clip((x - x.mean()) / x.std(), -8, 8).mean(), np.clip((x - x.mean()) / x.std(), -8, 8).std()
+    assert plain[-1] == pytest.approx((8.0 - mean) / spread)
 
 
 def test_forms_grow_with_their_column_also_between_training_values(table):

@@ -12,7 +12,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, fit_source
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    DacRegressor,
+    LocalKernelRidge,
+    SkewRidge,
+    SmoothingSpline,
+    fit_source,
+)
 from skewridge.datasets import make_peaks
 
 HERE = Path(__file__).parent
@@ -119,6 +127,8 @@ FITS = {
     "spline weights": partial(
         _fit, SmoothingSpline("linear", random_state=0), X4, Y4, sample_weight=np.arange(700) % 2
     ),
+    "skew": partial(_fit, SkewRidge(random_state=0), X[:140], Y[:140]),
+    "local": partial(_fit, LocalKernelRidge(cell_size=200, random_state=0), X, Y),
     "calibrated": lambda n_jobs: _fit(
         AdaptiveKernelRidge(n_centers=40, penalty=1e-5, random_state=0), X, Y, n_jobs
     ).calibrate(),

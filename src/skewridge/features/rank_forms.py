@@ -79,7 +79,7 @@ class FeatureForms:
 def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> FeatureForms:
     """Learn the forms of a table's columns, each of mean 0 and standard deviation 1.
 
-    A column that varies is standardised, (x - mean) / sd clipped at 8, and turned into normal
+    A column that varies is standardised, (x - mean) / sd clipped at 8 and at its range, and turned into normal
     scores of its mid-ranks, clipped at 3. A column of two values needs one form, a constant one
     none. Standardised forms come first.
 
@@ -143,9 +143,10 @@ def _varies(values: FloatArray, totals: FloatArray) -> bool:
 
 
 def _standardised(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Knots 8 standard deviations either side of the mean."""
+    """Knots at the ends of the column's range, at most 8 standard deviations either side of the mean."""
     mean, deviation = _moments(values, totals)
-    reach = np.array([-MOST_DEVIATIONS, MOST_DEVIATIONS])
+    ends = (values[[0, -1]] - mean) / deviation
+    reach = np.clip(ends, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     return _unit_spread(mean + reach * deviation, reach, values, totals)
 
 
