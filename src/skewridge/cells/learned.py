@@ -16,11 +16,11 @@ from skewridge.cells.fit import CellSettings, check_cell_kernel, fit_cells
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.engine.job import Job
+from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.scaled_forms import NEGLIGIBLE
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import Kernel
 from skewridge.ridge.learning import LearnedKernel, learn_kernel
-
-NEGLIGIBLE = 1e-3  # of the largest scale: a form below it moves no distance
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,12 @@ class LocalModel:
     cells: Cells
     means: FloatArray
     units: FloatArray
+
+    def column_scale(self, forms: FeatureForms) -> FloatArray:
+        """Every column's scale, (d,): root of the sum of squares over its forms; 0 if not used."""
+        squares = np.zeros(len(forms))
+        squares[self.used] = self.scales[: len(self.used)] ** 2
+        return np.sqrt(forms.by_column(squares))
 
     def predict(self, forms: FloatArray, guide: FloatArray | None = None) -> FloatArray:
         """Predict one block of rows, (n, p), from all their forms and, if there is one, the guide, (n,)."""

@@ -199,5 +199,5 @@ def _importances(
     dual = model.dual / model.spread[:, None]
     slopes = mean_squared_slopes(kernel, centers, dual, Z[some.rows], some.weights)
     if isinstance(transform, ScaledForms):
-        slopes = transform.by_column(slopes * transform.scales**2)
+        slopes = transform.forms.by_column(slopes * transform.scales**2)
     return np.asarray(slopes / (slopes.sum() or 1.0))

@@ -182,11 +182,8 @@ class LocalKernelRidge(HonestEstimator):
         )
 
     def _remember_cells(self, fit: LocalFit | None) -> None:
-        columns, d = self._forms.columns, self._forms.n_columns
-        squares = np.zeros(len(columns))
-        if fit is not None:
-            squares[fit.model.used] = fit.model.scales[: len(fit.model.used)] ** 2
-        self.feature_scale_ = np.sqrt(np.bincount(columns, squares, minlength=d))
+        none = np.zeros(self._forms.n_columns)
+        self.feature_scale_ = none if fit is None else fit.model.column_scale(self._forms)
         self.dropped_features_ = self._column_names(np.flatnonzero(self.feature_scale_ == 0.0))
         self.ridge_ = 0.0 if fit is None else fit.learned.ridge
         self.n_cells_ = 0 if fit is None else fit.model.cells.partitions.n_cells

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import TINIEST
-from skewridge.features.scaling import CONSTANT
+from skewridge.features.scaling import CONSTANT, moments
 
 MOST_DEVIATIONS = 8.0  # standardised values are clipped here
 MOST_SCORE = 3.0  # and normal scores here
@@ -69,6 +69,11 @@ class FeatureForms:
             knots=tuple(self.knots[j] for j in places),
             scores=tuple(self.scores[j] for j in places),
         )
+
+    def by_column(self, values: FloatArray) -> FloatArray:
+        """Sums over the forms of every column, (d,), of one value a form, (D,)."""
+        totals = np.bincount(self.columns, values, minlength=self.n_columns)
+        return totals.astype(np.float64)
 
     @property
     def unused_columns(self) -> IntArray:
@@ -126,25 +131,17 @@ def _distinct(x: FloatArray, frequencies: FloatArray) -> tuple[FloatArray, Float
     return values, totals.astype(np.float64)
 
 
-def _moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
-    """The weighted mean and standard deviation; no size of values overflows or vanishes."""
-    unit = float(np.abs(values).max()) or 1.0
-    scaled = values / unit
-    mean = float(np.average(scaled, weights=totals))
-    return mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
-
-
 def _varies(values: FloatArray, totals: FloatArray) -> bool:
     """True unless a column is constant up to rounding."""
     if len(values) < 2:
         return False
-    _, deviation = _moments(values, totals)
+    _, deviation = moments(values, totals)
     return deviation > max(CONSTANT * float(np.abs(values).max()), TINIEST)
 
 
 def _standardised(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Knots at the ends of the column's range, at most 8 standard deviations either side of the mean."""
-    mean, deviation = _moments(values, totals)
+    mean, deviation = moments(values, totals)
     ends = (values[[0, -1]] - mean) / deviation
     reach = np.clip(ends, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     return _unit_spread(mean + reach * deviation, reach, values, totals)
@@ -170,7 +167,7 @@ def _unit_spread(
     knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Rescale scores so that the column has mean 0 and standard deviation 1."""
-    mean, deviation = _moments(_interpolate(values, knots, scores), totals)
+    mean, deviation = moments(_interpolate(values, knots, scores), totals)
     return knots, (scores - mean) / deviation
 
 

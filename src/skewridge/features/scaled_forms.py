@@ -34,12 +34,7 @@ class ScaledForms:
     @property
     def column_scale(self) -> FloatArray:
         """Every column's scale, (d,): root of the sum of squares over its forms; 0 if dropped."""
-        return np.sqrt(self.by_column(self.scales**2))
-
-    def by_column(self, values: FloatArray) -> FloatArray:
-        """Sums over the forms of every column, (d,), of one value a form, (D,)."""
-        totals = np.bincount(self.forms.columns, values, minlength=self.forms.n_columns)
-        return totals.astype(np.float64)
+        return np.sqrt(self.forms.by_column(self.scales**2))
 
 
 def scale_forms(forms: FeatureForms, scales: FloatArray) -> tuple[ScaledForms, float]:

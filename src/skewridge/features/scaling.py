@@ -46,6 +46,14 @@ def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[Fl
     return centred / units, means, units
 
 
+def moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
+    """The weighted mean and standard deviation; no size of values overflows or vanishes."""
+    unit = float(np.abs(values).max()) or 1.0
+    scaled = values / unit
+    mean = float(np.average(scaled, weights=totals))
+    return mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
+
+
 def is_constant(Y: FloatArray) -> bool:
     """True if every output of Y, (N, p), is constant up to rounding."""
     return bool(np.all(np.ptp(Y, axis=0) <= CONSTANT * np.abs(Y).max(axis=0)))

@@ -22,7 +22,7 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaling import Scaling, is_constant, prediction_bounds
+from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.learning import LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
@@ -221,7 +221,7 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
         budget=budget,
         job=job,
     )
-    mean, spread = _moments(rows)
+    mean, spread = moments(rows.y[:, 0], rows.frequencies)
     forms = learn_forms(rows.X, rows.frequencies)
     guide = (honest[:, 0] - mean) / spread
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, job)
@@ -289,12 +289,3 @@ def _constant(rows: Rows) -> LinearModel:
     """The mean, as a line without a slope."""
     zeros = np.zeros(rows.X.shape[1])
     return LinearModel(Scaling(zeros, zeros), np.zeros((len(zeros), 1)), rows.y[0])
-
-
-def _moments(rows: Rows) -> tuple[float, float]:
-    """The mean and the standard deviation of the response."""
-    unit = float(np.abs(rows.y).max()) or 1.0  # squares must neither overflow nor vanish
-    scaled = rows.y[:, 0] / unit
-    mean = float(np.average(scaled, weights=rows.frequencies))
-    square = float(np.average((scaled - mean) ** 2, weights=rows.frequencies))
-    return mean * unit, float(np.sqrt(square)) * unit

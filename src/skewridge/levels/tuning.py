@@ -71,11 +71,8 @@ def _scales(fit: BlendedFit) -> FloatArray:
     levels, level_one = fit.model.members.levels, fit.fit.level_one
     if levels is None or level_one is None:
         return fit.model.members.linear.scaling.scale[None, :]
-    found, n_columns = [level_one.column_scale], levels.forms.n_columns
-    for model in levels.locals:
-        columns, own = levels.forms.columns[model.used], model.scales[: len(model.used)]
-        found.append(np.sqrt(np.bincount(columns, own**2, minlength=n_columns)))
-    return np.array(found)
+    own = [model.column_scale(levels.forms) for model in levels.locals]
+    return np.array([level_one.column_scale, *own])
 
 
 def concerns(fit: BlendedFit) -> Iterator[str]:
