@@ -94,6 +94,7 @@ def fit_local(
     *,
     settings: LocalSettings,
     weights: FloatArray | None = None,
+    learned: LearnedKernel | None = None,
     job: Job | None = None,
 ) -> LocalFit:
     """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
@@ -106,6 +107,7 @@ def fit_local(
     guide : (n,) array of cross-fitted first estimates in units of the response's standard deviation, or None
     settings : LocalSettings
     weights : (n,) array of loss weights for the learning; None: the frequencies
+    learned : LearnedKernel over all forms and the guide, instead of learning
     job : Job
 
     Examples
@@ -121,7 +123,7 @@ def fit_local(
     unit, means, units = unit_responses(Y, frequencies, centre=True)
     kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
     A = _coordinates(forms, guide)
-    learned = learn_kernel(
+    learned = learned or learn_kernel(
         kernel,
         A,
         unit,

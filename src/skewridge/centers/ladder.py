@@ -20,6 +20,7 @@ from skewridge.engine.job import Job
 from skewridge.features.scaling import Scaling, no_scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.kernels.heuristics import penalty_rule
+from skewridge.ridge.learning import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
@@ -43,6 +44,7 @@ class Choice:
     best : CVScore of the choice, or None
     scale : (p,) array, the variances that risks are shares of
     unlearned : True if learning had no usable step
+    learned : LearnedKernel over all forms, or None
     """
 
     candidate: Candidate
@@ -54,6 +56,7 @@ class Choice:
     best: CVScore | None = None
     scale: FloatArray | None = None
     unlearned: bool = False
+    learned: LearnedKernel | None = None
 
 
 def ladder(
@@ -127,6 +130,7 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) ->
         best=best,
         scale=folded.scale,
         unlearned=kernel.failed,
+        learned=kernel.learned,
     )
 
 
@@ -166,6 +170,7 @@ def _without_folds(
         features=kernel.features,
         criterion="none" if settings.cross_validates else "given",
         unlearned=kernel.failed and rows.can_choose,
+        learned=kernel.learned,
     )
 
 

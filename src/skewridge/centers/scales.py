@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from skewridge._typing import FloatArray
 from skewridge.centers.rows import FEWEST_ROWS
@@ -48,13 +46,13 @@ class ScaledKernel:
     name : str
     transform : Scaling or ScaledForms
     bandwidth : float, in units of the transformed features; None for polynomial and sobolev
-    losses : (n_steps,) array, the leave-one-out errors while it was learned; empty if it was not
+    learned : LearnedKernel over all forms; None if nothing was learned
     """
 
     name: str
     transform: Transform
     bandwidth: float | None
-    losses: FloatArray = field(default_factory=lambda: np.empty(0))
+    learned: LearnedKernel | None = None
 
     @property
     def features(self) -> str:
@@ -64,7 +62,7 @@ class ScaledKernel:
     @property
     def failed(self) -> bool:
         """True if learning had no usable step: scales are their starting values."""
-        return len(self.losses) > 0 and not np.isfinite(self.losses).any()
+        return self.learned is not None and len(self.learned.losses) > 0 and not self.learned.learned
 
 
 def scale_kernel(
@@ -81,9 +79,10 @@ def scale_kernel(
     """
     if name in BANDWIDTH_FREE:
         return ScaledKernel(name, standard, None)
-    forms = learn_forms(rows.X, rows.frequencies) if settings.scale_features == "learn" else None
-    if forms is not None and len(forms):
-        return _with_forms(name, rows, settings, forms)
+    if settings.scale_features == "learn":
+        forms = settings.forms or learn_forms(rows.X, rows.frequencies)
+        if len(forms):
+            return _with_forms(name, rows, settings, forms)
     return _with_common_scale(name, rows, settings, standard)
 
 
@@ -93,11 +92,11 @@ def _with_forms(
     settings: CenterSettings,
     forms: FeatureForms,
 ) -> ScaledKernel:
-    found = _learn(name, forms(rows.X), rows, common_scale=False)
+    found = settings.learned or _learn(name, forms(rows.X), rows, common_scale=False)
     transform, bandwidth = scale_forms(forms, found.scales)
     if settings.bandwidth != "auto":
         bandwidth = _given_bandwidth(name, rows, settings, transform)
-    return ScaledKernel(name, transform, bandwidth, found.losses)
+    return ScaledKernel(name, transform, bandwidth, found)
 
 
 def _with_common_scale(
@@ -109,7 +108,7 @@ def _with_common_scale(
     if settings.bandwidth != "auto":
         return ScaledKernel(name, standard, _given_bandwidth(name, rows, settings, standard))
     found = _learn(name, standard(rows.X), rows, common_scale=True)
-    return ScaledKernel(name, standard, float(1.0 / found.scales[0]), found.losses)
+    return ScaledKernel(name, standard, float(1.0 / found.scales[0]), found)
 
 
 def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> LearnedKernel:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from skewridge.features.rank_forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
+from skewridge.ridge.learning import LearnedKernel
 
 Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
 
@@ -25,6 +27,8 @@ class CenterSettings:
     scale_features : "learn"; "standard"; or None, as they are
     solver : "auto", "direct" or "cg"
     bounds : what predictions stay between: "auto" (the range of y plus a tenth), None, or the ends
+    forms : FeatureForms of the columns where scales are learned; None: those of the rows
+    learned : LearnedKernel over all of these forms, instead of learning
     """
 
     n_centers: int | None = None
@@ -38,6 +42,8 @@ class CenterSettings:
     scale_features: str | None = "learn"
     solver: str = "auto"
     bounds: Bounds = "auto"
+    forms: FeatureForms | None = None
+    learned: LearnedKernel | None = None
 
     def learns(self, kernel: str) -> bool:
         """True if scales, or the bandwidth, of a kernel are learned."""

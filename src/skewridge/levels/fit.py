@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import Job, run
+from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
 from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
 from skewridge.levels.members import LevelSettings, Members, MembersFit, Rows, fit_members
-from skewridge.levels.planning import N_OUTER_FOLDS, is_small
-from skewridge.ridge.distinct import collapse_rows
+from skewridge.levels.outer_folds import deal_rows, fit_outer
+from skewridge.levels.planning import is_small
+from skewridge.ridge.distinct import DistinctRows, collapse_rows
 
 
 @dataclass(frozen=True)
@@ -78,42 +79,55 @@ def fit_blended(
     distinct = collapse_rows(X, y[:, None], weights, settings.seed)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
+    if is_small(len(rows), X.shape[1]):
+        return _fit_small(rows, X, y, distinct, settings, job, budget)
     fit = fit_members(rows, settings, job, budget)
-    outer = is_small(len(rows), X.shape[1]) and fit.members.levels is not None
-    honest = outer_predictions(rows, settings, job, budget) if outer else fit.honest
-    blend, left_out = fit_blend(honest, rows.y, rows.loss_weights)
+    blend, left_out = fit_blend(fit.honest, rows.y, rows.loss_weights)
+    return _as_fit(fit, blend, left_out[distinct.member, 0], y, distinct, settings, outer=False)
+
+
+def _fit_small(
+    rows: Rows,
+    X: FloatArray,
+    y: FloatArray,
+    distinct: DistinctRows,
+    settings: LevelSettings,
+    job: Job,
+    budget: Budget,
+) -> BlendedFit:
+    """Fit with outer folds: they say how members predict, and the whole fit takes the mean of what they learned."""
+    deal = deal_rows(X, y, distinct)
+    outer = fit_outer(rows, y, deal, settings, job, budget)
+    fit = fit_members(rows, settings, job, budget, learned=outer.learned)
+    if fit.members.levels is None:
+        blend, left_out = fit_blend(fit.honest, rows.y, rows.loss_weights)
+        return _as_fit(fit, blend, left_out[distinct.member, 0], y, distinct, settings, outer=False)
+    held = deal.held
+    places = np.nonzero(held)[0]
+    scores = 1.0 if rows.scores is None else rows.scores[places]
+    means = rows.y[places] if deal.together else deal.means(y, held)
+    blend, left_out = fit_blend(outer.honest(held), means, held[held > 0.0] * scores)
+    return _as_fit(fit, blend, deal.by_row(left_out[:, 0], held), y, distinct, settings, outer=True)
+
+
+def _as_fit(
+    fit: MembersFit,
+    blend: Blend,
+    left_out: FloatArray,
+    y: FloatArray,
+    distinct: DistinctRows,
+    settings: LevelSettings,
+    *,
+    outer: bool,
+) -> BlendedFit:
+    """Bound the left-out predictions, (N,), and state their risk."""
     low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))
-    predictions = np.clip(left_out[distinct.member, 0], low, high)
-    risk = stated_risk(y, predictions, weights, member=distinct.member)
-    model = BlendedModel(fit.members, blend)
-    return BlendedFit(model, predictions, risk, outer, fit, distinct.rows)
-
-
-def outer_predictions(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> list[FloatArray]:
-    """Every member's predictions of every row by a whole fit without its fold, (n, 1) each."""
-    folds = outer_folds(rows)
-    inner = replace(job.here, n_jobs=1, verbose=0)
-
-    def predict(fold: int) -> list[FloatArray]:
-        rest = rows.some(folds != fold)
-        members = fit_members(rest, settings, inner, budget).members
-        found = members.predict(rows.X[folds == fold])
-        missing = len(settings.kernels) + 2 - len(found)
-        return [found[-1]] * missing + found  # a constant rest has no levels
-
-    parts = list(run(predict, range(int(folds.max()) + 1), job.here, "outer folds"))
-    honest = []
-    for member in range(len(parts[0])):
-        values = np.empty((len(rows), 1))
-        for fold, found in enumerate(parts):
-            values[folds == fold] = found[member]
-        honest.append(values)
-    return honest
-
-
-def outer_folds(rows: Rows) -> IntArray:
-    """Five folds of distinct rows that share out the response evenly, (n,)."""
-    folds = np.empty(len(rows), dtype=np.int64)
-    order = np.argsort(rows.y[:, 0], kind="stable")
-    folds[order] = np.arange(len(rows)) % N_OUTER_FOLDS
-    return folds
+    predictions = np.clip(left_out, low, high)
+    return BlendedFit(
+        model=BlendedModel(fit.members, blend),
+        left_out=predictions,
+        risk=stated_risk(y, predictions, distinct.weights, member=distinct.member),
+        outer=outer,
+        fit=fit,
+        distinct=distinct.rows,
+    )

@@ -7,7 +7,7 @@ b      ridge regression, for lines and for few rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.kernels import Kernel, Product
-from skewridge.ridge.learning import LearnedKernel
+from skewridge.ridge.learning import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
@@ -185,6 +185,29 @@ class Members:
 
 
 @dataclass(frozen=True)
+class Learned:
+    """Scales, ridges and trends of the global fit and of the local ones, over all forms.
+
+    Attributes
+    ----------
+    level_one : LearnedKernel
+    locals : tuple of LearnedKernel, whose last scale is the guide's
+    """
+
+    level_one: LearnedKernel
+    locals: tuple[LearnedKernel, ...]
+
+
+def average_learned(parts: Sequence[Learned]) -> Learned:
+    """The geometric means of what was learned on parts of the rows."""
+    together = zip(*(part.locals for part in parts), strict=True)
+    return Learned(
+        level_one=average_kernel([part.level_one for part in parts]),
+        locals=tuple(average_kernel(own) for own in together),
+    )
+
+
+@dataclass(frozen=True)
 class MembersFit:
     """Members and what is known about them.
 
@@ -193,24 +216,39 @@ class MembersFit:
     members : Members
     honest : list of (n, 1) arrays: every member's predictions by fits without the row
     level_one : GlobalFit or None, with its ladder
-    learned : the local fits' scales, ridges and trends
+    learned : Learned or None
     """
 
     members: Members
     honest: list[FloatArray]
     level_one: GlobalFit | None = None
-    learned: tuple[LearnedKernel, ...] = ()
+    learned: Learned | None = None
 
 
-def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> MembersFit:
-    """Fit every member to all rows; level 1 first, since the local fits see it."""
+def fit_members(
+    rows: Rows,
+    settings: LevelSettings,
+    job: Job,
+    budget: Budget = MACHINE,
+    *,
+    forms: FeatureForms | None = None,
+    learned: Learned | None = None,
+) -> MembersFit:
+    """Fit every member to all rows; level 1 first, since the local fits see it.
+
+    Parameters
+    ----------
+    forms : FeatureForms of the columns; None: those of the rows
+    learned : Learned over these forms, instead of learning
+    """
     if len(rows) < 2:  # all rows are at one x
         return MembersFit(Members(None, _constant(rows)), [rows.y])
     linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
     alone = Members(None, linear.model, *_ends(rows, settings))
     if len(rows) < FEWEST_ROWS or is_constant(rows.y):
         return MembersFit(alone, alone.within([linear.left_out]))
-    level_one = _fit_level_one(rows, settings, job, budget)
+    forms = forms or learn_forms(rows.X, rows.frequencies)
+    level_one = _fit_level_one(rows, settings, forms, learned, job, budget)
     honest = cross_fit(
         level_one,
         rows.X,
@@ -222,22 +260,31 @@ def fit_members(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = 
         job=job,
     )
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
-    forms = learn_forms(rows.X, rows.frequencies)
     guide = (honest[:, 0] - mean) / spread
-    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, job)
+    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, job)
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(_as_model(level_one), forms, models, mean, spread)
     left_out = alone.within([honest, *(fit.left_out for fit in locals_), linear.left_out])
-    learned = tuple(fit.learned for fit in locals_)
-    return MembersFit(replace(alone, levels=levels), left_out, level_one, learned)
+    found = None
+    if level_one.choice.learned is not None:
+        found = Learned(level_one.choice.learned, tuple(fit.learned for fit in locals_))
+    return MembersFit(replace(alone, levels=levels), left_out, level_one, found)
 
 
-def _fit_level_one(rows: Rows, settings: LevelSettings, job: Job, budget: Budget) -> GlobalFit:
+def _fit_level_one(
+    rows: Rows,
+    settings: LevelSettings,
+    forms: FeatureForms,
+    learned: Learned | None,
+    job: Job,
+    budget: Budget,
+) -> GlobalFit:
+    given = None if learned is None else learned.level_one
     return fit_global(
         rows.X,
         rows.y,
         rows.frequencies,
-        settings.centers,
+        replace(settings.centers, forms=forms, learned=given),
         scores=rows.scores,
         scoring=settings.scoring,
         seed=settings.seed,
@@ -261,22 +308,30 @@ def _as_model(fit: GlobalFit) -> GlobalModel:
     )
 
 
-def _fit_locals(rows: Rows, forms: FloatArray, guide: FloatArray, settings: LevelSettings, job: Job) -> list[LocalFit]:
+def _fit_locals(
+    rows: Rows,
+    forms: FloatArray,
+    guide: FloatArray,
+    settings: LevelSettings,
+    learned: Learned | None,
+    job: Job,
+) -> list[LocalFit]:
     """One local fit for every kernel, side by side; threads that are left over solve cells."""
     inner = replace(job.here, n_jobs=max(1, job.here.n_threads // len(settings.kernels)), verbose=0)
 
-    def fit(kernel: str) -> LocalFit:
+    def fit(place: int) -> LocalFit:
         return fit_local(
             forms,
             rows.y,
             rows.frequencies,
             guide,
-            settings=settings.local(kernel),
+            settings=settings.local(settings.kernels[place]),
             weights=rows.loss_weights,
+            learned=None if learned is None else learned.locals[place],
             job=inner,
         )
 
-    return list(run(fit, settings.kernels, job.here, "local fits"))
+    return list(run(fit, range(len(settings.kernels)), job.here, "local fits"))
 
 
 def _ends(rows: Rows, settings: LevelSettings) -> tuple[float, float]:

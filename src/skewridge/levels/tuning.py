@@ -10,6 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
 from skewridge.levels.fit import BlendedFit
+from skewridge.ridge.learning import LearnedKernel
 
 LINEAR, GLOBAL = "linear", "global"
 
@@ -47,7 +48,7 @@ class LevelTuning:
 
 def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray) -> LevelTuning:
     """Describe a fit; ``kept`` are the places of its rows in the data."""
-    level_one, learned = fit.fit.level_one, fit.fit.learned
+    level_one, learned = fit.fit.level_one, _locally_learned(fit)
     weights = fit.model.blend.weights[:, 0]
     return LevelTuning(
         members=(GLOBAL, *kernels, LINEAR),
@@ -59,6 +60,11 @@ def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray) -> Leve
         scales=_scales(fit),
         guide_scales=np.array([found.scales[-1] for found in learned]),
     )
+
+
+def _locally_learned(fit: BlendedFit) -> tuple[LearnedKernel, ...]:
+    """What the local fits have learned, if there are any."""
+    return () if fit.fit.learned is None else fit.fit.learned.locals
 
 
 def _placed(tuning: CenterTuning, places: IntArray) -> CenterTuning:
@@ -89,7 +95,7 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
             "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
             "predicted. The features hardly explain y, or a few extreme responses hide what they explain."
         )
-    unlearned = [found for found in fit.fit.learned if not found.learned]
+    unlearned = [found for found in _locally_learned(fit) if not found.learned]
     if unlearned:
         yield (
             "No step of learning could be used, and the features' scales are their starting values: the response "

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from skewridge._typing import FloatArray
 
 NOT_FINITE = -1000  # what compiled solves say of a pivot that is not finite; LAPACK's own words are closer to 0
+SQUARED_ROWS = 64  # of a triangle that are squared and summed at a time
 SINGLE_TOO = "df"  # numpy's letters of float64 and float32
 _LETTER = {"d": "d", "f": "s"}  # LAPACK's
 
@@ -60,8 +61,11 @@ def inverse_diagonal(factor: FloatArray) -> FloatArray:
     info = ctypes.c_int()
     _routine("dtrtri", 6)(b"U", b"N", _int(n), _data(factor), _int(n), ctypes.byref(info))
     total = np.zeros(n)
-    for i in range(n):
-        total[: i + 1] += factor[i, : i + 1] ** 2
+    for top in range(0, n, SQUARED_ROWS):
+        rows = factor[top : top + SQUARED_ROWS]
+        total[:top] += np.einsum("ij,ij->j", rows[:, :top], rows[:, :top])
+        corner = np.tril(rows[:, top : top + SQUARED_ROWS])
+        total[top : top + SQUARED_ROWS] += np.einsum("ij,ij->j", corner, corner)
     return total
 
 

@@ -7,6 +7,7 @@ which sees nothing else. The answer is the mean of the last steps.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,6 +61,26 @@ class LearnedKernel:
     def learned(self) -> bool:
         """False if no step could be used: scales, ridge and trend are the starting values."""
         return self.n_used > 0
+
+
+def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
+    """Return the geometric means of scales, ridges and trends that were learned on parts of the rows.
+
+    Learned scales of a small table vary with the rows they were learned on; their mean over parts
+    varies less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, other = (LearnedKernel(np.array([s]), s, 0.0, np.zeros(1)) for s in (1.0, 4.0))
+    >>> average_kernel([one, other]).scales, average_kernel([one, other]).ridge
+    (array([2.]), 2.0)
+    """
+    with np.errstate(divide="ignore"):  # the trend is 0 where there is none
+        theta = np.log([[*own.scales, own.ridge, own.trend] for own in kernels]).mean(axis=0)
+    *scales, ridge, trend = np.exp(theta)
+    losses = np.concatenate([own.losses for own in kernels])
+    return LearnedKernel(np.array(scales), float(ridge), float(trend), losses)
 
 
 @dataclass(frozen=True)
