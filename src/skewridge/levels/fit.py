@@ -11,7 +11,15 @@ from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
 from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
-from skewridge.levels.members import LevelSettings, Members, MembersFit, Rows, fit_members
+from skewridge.levels.companions import FittedCompanion
+from skewridge.levels.members import (
+    LevelSettings,
+    MembersFit,
+    Rows,
+    fit_beside,
+    fit_members,
+)
+from skewridge.levels.model import Members
 from skewridge.levels.planning import N_OUTER_FOLDS, is_small
 from skewridge.ridge.distinct import collapse_rows
 
@@ -23,9 +31,9 @@ class BlendedModel:
     members: Members
     blend: Blend
 
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predict one block of rows, (n, 1)."""
-        return self.blend.predict(self.members.predict(X))
+    def predict(self, X: FloatArray, beside: FloatArray | None = None) -> FloatArray:
+        """Predict one block of rows, (n, 1); beside, (n, c), are the companions' predictions."""
+        return self.blend.predict(self.members.predict(X, beside))
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,7 @@ class BlendedFit:
     outer : bool, True if weights and left-out predictions come from outer folds around the whole fit
     fit : MembersFit
     distinct : (n,) array, where among the rows each distinct x is first found
+    companions : fitted to all rows; none where there are no levels
     """
 
     model: BlendedModel
@@ -48,6 +57,7 @@ class BlendedFit:
     outer: bool
     fit: MembersFit
     distinct: IntArray
+    companions: tuple[FittedCompanion, ...] = ()
 
 
 def fit_blended(
@@ -78,7 +88,8 @@ def fit_blended(
     distinct = collapse_rows(X, y[:, None], weights, settings.seed)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
-    fit = fit_members(rows, settings, job, budget)
+    beside = fit_beside(rows, settings, job)
+    fit = fit_members(rows, settings, job, budget, beside.honest)
     outer = is_small(len(rows), X.shape[1]) and fit.members.levels is not None
     honest = outer_predictions(rows, settings, job, budget) if outer else fit.honest
     blend, left_out = fit_blend(honest, rows.y, rows.loss_weights)
@@ -86,19 +97,21 @@ def fit_blended(
     predictions = np.clip(left_out[distinct.member, 0], low, high)
     risk = stated_risk(y, predictions, weights, member=distinct.member)
     model = BlendedModel(fit.members, blend)
-    return BlendedFit(model, predictions, risk, outer, fit, distinct.rows)
+    return BlendedFit(model, predictions, risk, outer, fit, distinct.rows, beside.fitted)
 
 
 def outer_predictions(rows: Rows, settings: LevelSettings, job: Job, budget: Budget = MACHINE) -> list[FloatArray]:
     """Every member's predictions of every row by a whole fit without its fold, (n, 1) each."""
     folds = outer_folds(rows)
     inner = replace(job.here, n_jobs=1, verbose=0)
+    beside = _companions_by_fold(rows, folds, settings, inner)
 
     def predict(fold: int) -> list[FloatArray]:
         rest = rows.some(folds != fold)
-        members = fit_members(rest, settings, inner, budget).members
-        found = members.predict(rows.X[folds == fold])
-        missing = len(settings.kernels) + 2 - len(found)
+        seen, new = beside[fold]
+        members = fit_members(rest, settings, inner, budget, seen).members
+        found = members.predict(rows.X[folds == fold], new)
+        missing = settings.n_members - len(found)
         return [found[-1]] * missing + found  # a constant rest has no levels
 
     parts = list(run(predict, range(int(folds.max()) + 1), job.here, "outer folds"))
@@ -109,6 +122,17 @@ def outer_predictions(rows: Rows, settings: LevelSettings, job: Job, budget: Bud
             values[folds == fold] = found[member]
         honest.append(values)
     return honest
+
+
+def _companions_by_fold(
+    rows: Rows, folds: IntArray, settings: LevelSettings, job: Job
+) -> list[tuple[FloatArray, FloatArray]]:
+    """For every fold the companions fitted without it: cross-fitted values there, and predictions of the fold."""
+    found = []
+    for fold in range(int(folds.max()) + 1):
+        fits = fit_beside(rows.some(folds != fold), settings, job)
+        found.append((fits.honest, fits.predict(rows.X[folds == fold])))
+    return found
 
 
 def outer_folds(rows: Rows) -> IntArray:

@@ -1,7 +1,7 @@
 """The layouts of SkewRidge and LocalKernelRidge in files, which hold every distinct training row.
 
-Letters of lengths: d columns, u forms in use, m centres, p outputs, M members, b local kernels, N rows given, R rows
-fitted.
+Letters of lengths: d columns, u forms in use, m centres, p outputs, M members, b local kernels, g guides, N rows given,
+R rows fitted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.levels.blend import Blend, StatedRisk
 from skewridge.levels.fit import BlendedModel
-from skewridge.levels.members import GlobalModel, Members, TwoLevels
+from skewridge.levels.model import GlobalModel, Members, TwoLevels
 from skewridge.levels.tuning import LevelTuning
 from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
 from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
@@ -27,18 +27,19 @@ from skewridge.ridge.linear import LinearModel
 
 
 def _local_holds(model: LocalModel) -> bool:
-    """Whether every coordinate of the cells has a scale: the forms that are used, and the guide where there is one."""
-    n_guides, width = int(model.cells.has_trend), model.cells.points.shape[1]
+    """Whether every coordinate of the cells has a scale: the forms that are used, and the guides."""
+    n_guides, width = model.cells.n_guides, model.cells.points.shape[1]
     wide = len(model.used) + n_guides == len(model.scales) == width
     return wide and model.used.min(initial=0) >= 0 and len(model.cells.coef) == len(model.means)
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
-    """Whether level 1 takes the rows that local fits take, and these know their forms and have a trend."""
+    """Whether level 1 takes the rows that local fits take, and these know their forms and the same guides."""
     own = [levels.level_one.transform, levels.forms]
     widths = {_width(transform) for transform in own}
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
-    return len(widths) == 1 and known and all(model.cells.has_trend for model in levels.locals)
+    n_guides = {model.cells.n_guides for model in levels.locals}
+    return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
 
 
 def _width(transform: Any) -> int:
@@ -49,7 +50,7 @@ def _width(transform: Any) -> int:
 def _members_hold(model: BlendedModel) -> bool:
     """Whether every member has a weight, and all take rows of the same width."""
     levels, linear = model.members.levels, model.members.linear
-    n_members = 1 if levels is None else 2 + len(levels.locals)
+    n_members = 1 if levels is None else 1 + len(levels.locals) + levels.n_guides
     outputs = {model.blend.weights.shape[1], len(linear.intercept)}
     if levels is not None:
         outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
@@ -160,9 +161,9 @@ LEVEL_TUNING = Record(
         "honest_by": Kind(str),
         "level_one": Maybe(CENTER_TUNING),
         "ridges": Floats("b"),
-        "trends": Floats("b"),
+        "trends": Floats("b g"),
         "scales": Floats("* d"),
-        "guide_scales": Floats("b"),
+        "guide_scales": Floats("b g"),
     },
     alone=True,
 )
