@@ -228,5 +228,5 @@ def _check_rows(
     }
     wrong = {name: shape for name, shape in shapes.items() if shape != (n,)}
     if wrong or Y.ndim != 2 or (q is not None and q.ndim != 2):
-        got = wrong or {"Y": Y.shape, "q": None if q is None else q.shape}
+        got = wrong or {"Y": Y.shape, "q": shapes["q"] if q is None else q.shape}
         raise ValueError(f"Y (n, p), frequencies (n,), q (n, k) must have the {n} rows; got {got}.")

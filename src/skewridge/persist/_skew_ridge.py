@@ -6,6 +6,7 @@ R rows fitted.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,18 @@ def _skew_ridge_holds(model: Any) -> bool:
     if not hasattr(model, "_models"):
         return True
     widths = {len(own.members.linear.scaling.scale) for own in model._models}
-    return widths == {model.n_features_in_} and _honest_holds(model, len(model._models))
+    fits = widths == {model.n_features_in_} and _companions_hold(model)
+    return fits and _honest_holds(model, len(model._models))
+
+
+def _companions_hold(model: Any) -> bool:
+    """Whether every output has the companions that its local fits and its blend know of."""
+    fitted = (model.companions_,) if model._single else model.companions_
+    if type(fitted) is not tuple or len(fitted) != len(model._models):
+        return False
+    levels = [own.members.levels for own in model._models]
+    wanted = [0 if two is None else two.n_guides - 1 for two in levels]
+    return [len(own) for own in fitted] == wanted
 
 
 def _local_ridge_holds(model: Any) -> bool:
@@ -177,18 +189,38 @@ HONEST: dict[str, Field] = {
     "_honest": Items(Floats("R", "R p"), tuple),
     **INTERVALS,
 }
-SKEW_RIDGE = Estimator(
-    SkewRidge,
-    {
-        **HONEST,
-        "weights_": Floats("M", "M p"),
-        "feature_scale_": Floats("d", "d p"),
-        "tuning_": OneOrTuple(LEVEL_TUNING),
-        "_models": Items(BLENDED, tuple),
-    },
-    optional=NAMES,
-    holds=_skew_ridge_holds,
-)
+
+
+def skew_ridge(companion: Field, own: Collection[type]) -> Estimator:
+    """The layout of a SkewRidge whose fitted companions are such fields, of classes of our own."""
+    return Estimator(
+        SkewRidge,
+        {
+            **HONEST,
+            "weights_": Floats("M", "M p"),
+            "feature_scale_": Floats("d", "d p"),
+            "companions_": OneOrTuple(Items(companion)),
+            "tuning_": OneOrTuple(LEVEL_TUNING),
+            "_models": Items(BLENDED, tuple),
+        },
+        optional=NAMES,
+        holds=_skew_ridge_holds,
+        refusal=lambda model: _foreign_companion(model, own),
+    )
+
+
+def _foreign_companion(model: Any, own: Collection[type]) -> str | None:
+    """Why a companion keeps a model from being saved, if one does."""
+    foreign = [c for c in model.companions or () if type(c) not in own]
+    if not foreign:
+        return None
+    return (
+        f"its companion {type(foreign[0]).__name__} is no estimator of skewridge's own, and model files hold data "
+        "and never code. Save it with pickle or joblib, or fit a SkewRidge without companions to a table that has "
+        "the cross-fitted predictions of this one as a column"
+    )
+
+
 LOCAL_KERNEL_RIDGE = Estimator(
     LocalKernelRidge,
     {
