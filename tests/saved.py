@@ -66,6 +66,7 @@ MODELS = {
     "skew": lambda: SkewRidge(random_state=0).fit(FRAME, Y),
     "skew outputs": lambda: SkewRidge("laplacian", bounds=(None, 1.5), random_state=0).fit(X[:40], TWO[:40]),
     "skew of few rows": lambda: SkewRidge(random_state=0).fit(X[:7], Y[:7]),
+    "skew with companions": lambda: SkewRidge("laplacian", companions=[adaptive(), dac()], random_state=0).fit(X, Y),
     "skew calibrated": lambda: SkewRidge("matern52", bounds=None, random_state=0).fit(X, Y).calibrate(),
     "local": lambda: LocalKernelRidge("matern32", cell_size=40, random_state=0).fit(FRAME, Y, np.arange(90) % 3),
     "local outputs": lambda: LocalKernelRidge(random_state=0).fit(X, TWO),

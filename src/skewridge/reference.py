@@ -4,7 +4,8 @@ Algorithm 1 deals the rows to nodes at random, fits kernel ridge regression in e
 Algorithm 2 first copies the rows of rare slices of the response, so that every node sees them. The average of the
 nodes collapses to one expansion over the rows. The low-rank fit keeps the idea and drops the average: it puts its
 centres where the response is rare and lets every row enter the loss. Two levels put exact fits in small
-cells of x below it, which see it as a coordinate and a trend, and blend all by what they predict for rows left out.
+cells of x below it, which see it, and other fits beside it, as coordinates and trends, and blend all by what they
+predict for rows left out.
 """
 
 from __future__ import annotations
@@ -168,14 +169,14 @@ def low_rank(
 
 
 def local_ridge(
-    Z: FloatArray, y: FloatArray, q: FloatArray, *, kernel: str, ridge: float, trend: float
+    Z: FloatArray, y: FloatArray, q: FloatArray, *, kernel: str, ridge: float, trends: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
     """Exact ridge of one cell with refitted mean: coefficients, mean, and left-out predictions.
 
-    G = k(z, z') + trend q q' + ridge I, P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1), coefficients P y;
+    G = k(z, z') + q diag(trends) q' + ridge I, P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1), coefficients P y;
     the prediction of row i by the fit without it is y_i - (P y)_i / P_ii.
     """
-    G = kernel_matrix(kernel, Z, Z, 1.0) + trend * np.outer(q, q) + ridge * np.eye(len(y))
+    G = kernel_matrix(kernel, Z, Z, 1.0) + (q * trends) @ q.T + ridge * np.eye(len(y))
     inverse = np.linalg.inv(G)
     ones = inverse.sum(axis=1)
     P = inverse - np.outer(ones, ones) / ones.sum()
@@ -190,7 +191,7 @@ class Local:
     kernel: str
     scales: FloatArray
     ridge: float
-    trend: float
+    trends: FloatArray
 
 
 def cells_fit(
@@ -206,21 +207,21 @@ def cells_fit(
 ) -> tuple[FloatArray, FloatArray]:
     """Level 2: exact fits in the cells of some partitions, averaged.
 
-    The guide, level 1, is the last coordinate and the trend. Cells come as labels, one column a
-    partition. Returns left-out predictions of the rows and predictions of new rows.
+    Guides, (n, k), level 1 and whatever stands beside it, are the last coordinates and the trends.
+    Cells come as labels, one column a partition. Returns left-out predictions of the rows and predictions of new rows.
     """
     Z = np.column_stack([forms, guide]) * local.scales
     Z_new = np.column_stack([new_forms, new_guide]) * local.scales
     left_out, predictions = np.zeros(len(Z)), np.zeros(len(Z_new))
-    how = {"kernel": local.kernel, "ridge": local.ridge, "trend": local.trend}
+    how = {"kernel": local.kernel, "ridge": local.ridge, "trends": local.trends}
     for own, new in zip(cells.T, new_cells.T, strict=True):
         for cell in np.unique(own):
             here, there = own == cell, new == cell
             coef, mean, without = local_ridge(Z[here], y[here], guide[here], **how)  # type: ignore[arg-type]
             left_out[here] += without / cells.shape[1]
             K = kernel_matrix(local.kernel, Z_new[there], Z[here], 1.0)
-            slope = local.trend * float(guide[here] @ coef)
-            predictions[there] += (np.dot(K, coef) + slope * new_guide[there] + mean) / cells.shape[1]
+            slopes = local.trends * (guide[here].T @ coef)
+            predictions[there] += (np.dot(K, coef) + new_guide[there] @ slopes + mean) / cells.shape[1]
     return left_out, predictions
 
 

@@ -14,11 +14,11 @@ from tests import naive
 IN_CELLS = [name for name in KERNELS if name not in ("polynomial", "sobolev")]
 
 
-def some_rows(n, d=3, p=1, seed=0):
+def some_rows(n, d=3, p=1, seed=0, k=1):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, d))
-    q = np.sin(Z[:, 0]) + 0.1 * rng.normal(size=n) + 5.0
-    Y = np.column_stack([2 * q + Z[:, -1] ** 2 + 0.3 * rng.normal(size=n) + j for j in range(p)])
+    q = np.column_stack([np.sin((j + 1) * Z[:, 0]) + 0.1 * rng.normal(size=n) + 5.0 for j in range(k)])
+    Y = np.column_stack([2 * q[:, 0] + Z[:, -1] ** 2 + 0.3 * rng.normal(size=n) + j for j in range(p)])
     return Z, Y, rng.integers(1, 4, n).astype(float), q
 
 
@@ -26,10 +26,10 @@ def naive_estimate(name, Z, Y, f, q, c, tau, new, new_q):
     """Kernel ridge with a refitted mean: [G 1; 1' 0] [a; mu] = [y; 0], by an explicit solve."""
     n = len(Z)
     system = np.ones((n + 1, n + 1))
-    system[:n, :n] = naive.gram(name, Z, Z) + tau * np.outer(q, q) + c * np.diag(1 / f)
+    system[:n, :n] = naive.gram(name, Z, Z) + tau * q @ q.T + c * np.diag(1 / f)
     system[n, n] = 0.0
     solution = np.linalg.solve(system, np.vstack([Y, np.zeros((1, Y.shape[1]))]))
-    return (naive.gram(name, new, Z) + tau * np.outer(new_q, q)) @ solution[:n] + solution[n]
+    return (naive.gram(name, new, Z) + tau * new_q @ q.T) @ solution[:n] + solution[n]
 
 
 def naive_average(name, Z, Y, f, q, c, tau, new, new_q, partitions, members, without=None):
@@ -82,6 +82,21 @@ def test_leave_one_out_of_the_average_equals_refits_without_the_row(name, cell_s
     np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["laplacian", "matern32"])
+def test_every_guide_has_a_trend_of_its_own(name):
+    Z, Y, f, q = some_rows(70, p=2, k=2)
+    new, _, _, new_q = some_rows(15, seed=1, k=2)
+    tau = np.array([3.0, 0.4])
+    settings = CellSettings(name, ridge=0.02, trend=tau, n_partitions=3, cell_size=25, seed=4)
+    fit = fit_cells(Z, Y, f, q, settings=settings)
+    parts, members = cells_of_fit(Z, settings)
+    assert fit.model.slopes.shape == (parts.n_cells, 2, 2)
+    expected = [naive_average(name, Z, Y, f, q, 0.02, tau, Z[[i]], q[[i]], parts, members, i)[0] for i in range(70)]
+    np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
+    predicted = naive_average(name, Z, Y, f, q, 0.02, tau, new, new_q, parts, members)
+    np.testing.assert_allclose(fit.model.predict(new, new_q), predicted, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("name", IN_CELLS)
 @pytest.mark.parametrize("d", [3, 20])
 def test_predictions_equal_a_loop_over_cells(name, d, loops):
@@ -101,7 +116,7 @@ def test_cells_larger_than_a_tile_are_whole(loops):
     model = fit_cells(Z, Y, f, q, settings=settings).model
     one = fit_cells(Z[:1200], Y[:1200], f[:1200], q[:1200], settings=settings).model
     K = one.kernel.cross(Z[:9], Z[:1200])
-    expected = K @ one.coef.T + one.means + q[:9, None] * one.slopes
+    expected = K @ one.coef.T + one.means + q[:9] * one.slopes[0]
     np.testing.assert_allclose(one.predict(Z[:9], q[:9]), expected, rtol=0, atol=1e-10)
     assert model.rows.sizes.sum() == 1300
 
@@ -147,7 +162,7 @@ def test_no_trend_is_a_trend_of_weight_zero():
     Z, Y, f, q = some_rows(150)
     without = fit_cells(Z, Y, f, settings=CellSettings(ridge=0.03, cell_size=60))
     zero = fit_cells(Z, Y, f, q, settings=CellSettings(ridge=0.03, cell_size=60, trend=0.0))
-    assert not without.model.has_trend
+    assert without.model.n_guides == 0
     np.testing.assert_allclose(without.left_out, zero.left_out, rtol=0, atol=1e-11)
     np.testing.assert_allclose(without.model.predict(Z), zero.model.predict(Z, q), rtol=0, atol=1e-11)
 
@@ -252,8 +267,10 @@ def test_rows_that_do_not_go_together_are_refused():
     Z, Y, f, q = some_rows(20)
     with pytest.raises(ValueError, match=r"must have the 20 rows; got \{'q': \(19,\)\}"):
         fit_cells(Z, Y, f, q[:-1], settings=CellSettings())
-    with pytest.raises(ValueError, match=r"Y \(n, p\).*got \(20,\)"):
+    with pytest.raises(ValueError, match=r"Y \(n, p\).*got \{'Y': \(20,\)"):
         fit_cells(Z, Y[:, 0], f, q, settings=CellSettings())
+    with pytest.raises(ValueError, match=r"q \(n, k\).*'q': \(20,\)"):
+        fit_cells(Z, Y, f, q[:, 0], settings=CellSettings())
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -8,8 +8,8 @@ from skewridge.cells.model import Cells
 @pytest.fixture(scope="module")
 def fitted():
     rng = np.random.default_rng(0)
-    Z, q = rng.normal(size=(120, 3)), rng.normal(size=120)
-    Y = np.column_stack([Z[:, 0] + q, Z[:, 1]])
+    Z, q = rng.normal(size=(120, 3)), rng.normal(size=(120, 2))
+    Y = np.column_stack([Z[:, 0] + q[:, 0], Z[:, 1]])
     return fit_cells(Z, Y, np.ones(120), q, settings=CellSettings(cell_size=40)).model, Z, q
 
 
@@ -35,6 +35,7 @@ def test_a_model_comes_back_from_its_arrays(fitted):
         ("coef", lambda a: a[0], "coefficients of shape"),
         ("means", lambda a: a[1:], "means of shape"),
         ("slopes", lambda a: a[1:], "slopes of shape"),
+        ("slopes", lambda a: a[:, 0], "slopes of shape"),
     ],
 )
 def test_damaged_arrays_are_refused(fitted, name, spoil, message):
@@ -45,12 +46,12 @@ def test_damaged_arrays_are_refused(fitted, name, spoil, message):
 
 def test_q_is_needed_where_there_is_a_trend_and_refused_where_there_is_none(fitted):
     model, Z, q = fitted
-    with pytest.raises(ValueError, match=r"predict needs q of shape \(120,\); got None"):
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got None"):
         model.predict(Z)
-    with pytest.raises(ValueError, match=r"predict needs q of shape \(120,\); got shape \(119,\)"):
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got shape \(119, 2\)"):
         model.predict(Z, q[1:])
     plain = fit_cells(Z, Z[:, :1], np.ones(120), settings=CellSettings(cell_size=40)).model
-    with pytest.raises(ValueError, match=r"no q: these cells have no trend; got shape \(120,\)"):
+    with pytest.raises(ValueError, match=r"no q: these cells have no trend; got shape \(120, 2\)"):
         plain.predict(Z, q)
 
 
@@ -61,4 +62,4 @@ def test_rows_of_another_width_are_refused(fitted):
 
 
 def test_no_rows_are_no_trouble(fitted):
-    assert fitted[0].predict(np.empty((0, 3)), np.empty(0)).shape == (0, 2)
+    assert fitted[0].predict(np.empty((0, 3)), np.empty((0, 2))).shape == (0, 2)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import LocalKernelRidge, ModelFileError, SkewRidge, fit_source, load_model, save_model
@@ -27,7 +28,7 @@ def fitted(estimator, X=X, y=Y, **settings):
         return clone(estimator).set_params(**settings).fit(X, y)
 
 
-@parametrize_with_checks([SkewRidge(), LocalKernelRidge()])
+@parametrize_with_checks([SkewRidge(), SkewRidge(companions=[LinearRegression()]), LocalKernelRidge()])
 def test_scikit_learns_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*(Row|No member|No step).*")

@@ -41,7 +41,7 @@ def assert_best(members, Y, r):
     np.testing.assert_allclose(slope[w > 1e-9], multiplier, rtol=0, atol=tolerance)
 
 
-@given(st.integers(1, 6), st.integers(8, 40), st.integers(0, 100_000))
+@given(st.integers(1, 8), st.integers(8, 40), st.integers(0, 100_000))
 def test_no_step_within_the_bounds_improves(M, n, seed):
     assert_best(*some_members(n, M, seed))
 
@@ -52,7 +52,7 @@ def test_no_step_improves_on_collinear_and_constant_members(combinations, seed):
     assert_best([a * first + b * second for a, b in combinations], Y, r)
 
 
-@pytest.mark.parametrize("M", [2, 3, 4, 6])
+@pytest.mark.parametrize("M", [2, 3, 4, 6, 8])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_other_solver_finds_less(M, seed):
     members, Y, r = some_members(60, M, seed)
@@ -188,8 +188,8 @@ def test_a_blend_comes_back_from_its_arrays():
 @pytest.mark.parametrize(
     ("members", "r", "message"),
     [
-        ([], None, "1 to 6 members; got 0"),
-        ([np.ones((4, 1))] * 7, None, "1 to 6 members; got 7"),
+        ([], None, "1 to 8 members; got 0"),
+        ([np.ones((4, 1))] * 9, None, "1 to 8 members; got 9"),
         ([np.ones((3, 1))], None, r"must have one shape, \(n, p\); got \[\(3, 1\)\] and \(4, 1\)"),
         ([np.ones((4, 1)), np.full((4, 1), np.nan)], None, r"must be finite; members \[1\] are not"),
         ([np.ones((4, 1))], np.zeros(4), "row_weights must be 4 finite, nonnegative numbers, not all 0"),

@@ -36,12 +36,12 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
     levels = found.members.levels
     new = table(60, 3, 1)[0]
     forms, new_forms = levels.forms(X), levels.forms(new)
-    guide = (found.honest[0][:, 0] - levels.mean) / levels.spread
+    guide = (found.honest[0] - levels.mean) / levels.spread
     first = levels.level_one.predict(new)[:, 0]
-    new_guide = (first - levels.mean) / levels.spread
+    new_guide = (first[:, None] - levels.mean) / levels.spread
     honest, predictions = [found.honest[0][:, 0]], [first]
     for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned, strict=True):
-        local = reference.Local(kernel, model.scales, learned.ridge, learned.trend)
+        local = reference.Local(kernel, model.scales, learned.ridge, learned.trends)
         Z, Z_new = (
             np.column_stack([f[:, model.used], g]) * model.scales for f, g in ((forms, guide), (new_forms, new_guide))
         )

@@ -67,3 +67,10 @@ def test_cells_threads_and_outer_folds_count():
     assert levels_flops(few) > 5 * levels_flops(many)
     with pytest.raises(MemoryError, match="20,000 rows"):
         require_memory(large, Budget(1e9), Job())
+
+
+def test_what_companions_predict_is_counted_and_their_own_memory_is_not():
+    none, two = LevelSize(5000, 8), LevelSize(5000, 8, n_companions=2)
+    assert two.width == none.width + 2
+    assert bytes_per_row(two) - bytes_per_row(none) == 2 * 2 * 8  # a coordinate each, for both kernels
+    assert levels_bytes(none) < levels_bytes(two) < 1.2 * levels_bytes(none)

@@ -7,7 +7,7 @@ from skewridge.ridge import leave_one_out as module
 from skewridge.ridge.leave_one_out import leave_one_out, left_out_errors
 
 SCALED = [name for name in KERNELS if name not in BANDWIDTH_FREE]
-CASES = ["plain", "trend", "weights", "frequencies", "groups", "outputs", "everything"]
+CASES = ["plain", "trend", "trends", "weights", "frequencies", "groups", "outputs", "everything"]
 
 
 def some_kernel(name, Z):
@@ -20,8 +20,9 @@ def problem(case, n=14, d=3, seed=0):
     p = 2 if case in ("outputs", "everything") else 1
     Z, Y = rng.normal(size=(n, d)), rng.normal(size=(n, p)) + 5.0
     more = {}
-    if case in ("trend", "everything"):
-        more |= {"trend": 0.7, "Q": rng.normal(size=(n, 1 if case == "trend" else 2)) + 1.0}
+    if case in ("trend", "trends", "everything"):
+        k = 1 if case == "trend" else 2
+        more |= {"trend": np.array([0.7, 0.2][:k]), "Q": rng.normal(size=(n, k)) + 1.0}
     if case in ("weights", "everything"):
         more["weights"] = rng.integers(0, 3, n).astype(float)
     if case in ("frequencies", "everything"):
@@ -35,7 +36,7 @@ def refitted(kernel, Z, Y, ridge, without, trend=0.0, Q=None, frequencies=None):
     """Errors at some rows of a fit to the others: one linear system, bordered by the mean."""
     n = len(Z)
     Q, f = np.empty((n, 0)) if Q is None else Q, np.ones(n) if frequencies is None else frequencies
-    K, rest = kernel.gram(Z) + trend * Q @ Q.T, np.setdiff1d(np.arange(n), without)
+    K, rest = kernel.gram(Z) + Q * trend @ Q.T, np.setdiff1d(np.arange(n), without)
     m = len(rest)
     system = np.zeros((m + 1, m + 1))
     system[:m, :m] = K[np.ix_(rest, rest)] + np.diag(ridge / f[rest])
@@ -81,18 +82,19 @@ def differences(loss, theta, step=1e-5):
 @pytest.mark.parametrize("case", CASES)
 def test_the_gradient_equals_differences(name, case):
     Z, Y, more = problem(case)
-    kernel, d, trend = some_kernel(name, Z), Z.shape[1], more.pop("trend", 0.0)
+    kernel, d, trend = some_kernel(name, Z), Z.shape[1], more.pop("trend", np.empty(0))
 
     def loss(theta):
         s = np.ones(d) if name in BANDWIDTH_FREE else np.exp(theta[:d])
-        c, tau = np.exp(theta[d]), trend * np.exp(theta[d + 1])
+        c, tau = np.exp(theta[d]), trend * np.exp(theta[d + 1 :])
         return leave_one_out(kernel, Z * s, Y, c, trend=tau, **more).loss
 
     found = leave_one_out(kernel, Z, Y, 0.3, trend=trend, **more)
-    gradient = np.concatenate([found.log_scales, [found.log_ridge, found.log_trend]])
-    expected = differences(loss, np.append(np.zeros(d), [np.log(0.3), 0.0]))
+    gradient = np.concatenate([found.log_scales, [found.log_ridge], found.log_trend])
+    expected = differences(loss, np.append(np.zeros(d), [np.log(0.3), *np.zeros(len(trend))]))
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
-    assert (found.log_trend != 0.0) == (trend > 0.0)
+    assert found.log_trend.shape == trend.shape
+    assert found.log_trend.all()
 
 
 @pytest.mark.parametrize("name", SCALED)

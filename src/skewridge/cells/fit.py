@@ -24,15 +24,15 @@ class CellSettings:
     Attributes
     ----------
     kernel : str, one that decays with distance; features come scaled, so the bandwidth is 1
-    ridge : float, c of G = k + trend q q' + c diag(1 / f)
-    trend : float, tau; used where q is given
+    ridge : float, c of G = k + q diag(trend) q' + c diag(1 / f)
+    trend : float, or (k,) array with one for every column of q; used where q is given
     seed : int, what the partitions are drawn by
     n_partitions, cell_size : int
     """
 
     kernel: str = "laplacian"
     ridge: float = 0.01
-    trend: float = 1.0
+    trend: float | FloatArray = 1.0
     seed: int = 0
     n_partitions: int = N_PARTITIONS
     cell_size: int = CELL_SIZE
@@ -40,7 +40,8 @@ class CellSettings:
     def __post_init__(self) -> None:
         check_cell_kernel(self.kernel)
         check_real("ridge", self.ridge, 0, open_low=True)
-        check_real("trend", self.trend, 0)
+        for trend in np.ravel(self.trend).tolist():
+            check_real("trend", trend, 0)
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def fit_cells(
     Z : (N, D) array of scaled features of distinct rows in canonical order, at least two
     Y : (N, p) array
     frequencies : (N,) array, how often each row occurs
-    q : (N,) array of cross-fitted first estimates for the trend, or None for no trend
+    q : (N, k) array of cross-fitted first estimates for the trends, or None for no trend
     settings : CellSettings
     job : Job, the threads that cells are solved on; the result does not depend on their number
 
@@ -105,7 +106,6 @@ def fit_cells(
     )
     solve = _solver(kernel, Z, Y, frequencies, q, rows, settings)
     solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
-    slopes = [] if q is None else [s.slope for s in solutions]
     model = Cells(
         kernel=kernel,
         partitions=partitions,
@@ -113,7 +113,7 @@ def fit_cells(
         rows=rows,
         coef=np.ascontiguousarray(np.concatenate([s.coef for s in solutions]).T),
         means=np.array([s.mean for s in solutions]),
-        slopes=np.array(slopes).reshape(-1, Y.shape[1]),
+        slopes=np.array([s.slope for s in solutions]),
     )
     left_out = _average_left_out(model, solutions, cells, Z, q)
     return CellsFit(model, left_out, np.array([s.ridge for s in solutions]))
@@ -224,9 +224,9 @@ def _check_rows(
     shapes = {
         "Y": Y.shape[:1],
         "frequencies": frequencies.shape,
-        "q": (n,) if q is None else q.shape,
+        "q": (n,) if q is None else q.shape[:1],
     }
     wrong = {name: shape for name, shape in shapes.items() if shape != (n,)}
-    if wrong or Y.ndim != 2:
-        got = wrong or Y.shape
-        raise ValueError(f"Y (n, p), frequencies (n,), q (n,) must have the {n} rows; got {got}.")
+    if wrong or Y.ndim != 2 or (q is not None and q.ndim != 2):
+        got = wrong or {"Y": Y.shape, "q": shapes["q"] if q is None else q.shape}
+        raise ValueError(f"Y (n, p), frequencies (n,), q (n, k) must have the {n} rows; got {got}.")

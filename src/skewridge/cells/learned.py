@@ -1,8 +1,8 @@
-"""Level 2: scales, ridge and trend learned on balls, then exact fits in cells.
+"""Level 2: scales, ridge and trends learned on balls, then exact fits in cells.
 
 Rows come as forms of their columns (:mod:`skewridge.features.rank_forms`), distinct and in canonical
-order. A guide, the cross-fitted values of a global fit, makes the cells see beyond their walls: it
-is one more coordinate, and the trend ``tau q q'`` of the kernel.
+order. Guides, the cross-fitted values of a global fit and of others beside it, make the cells see
+beyond their walls: each is one more coordinate, and a trend ``tau_j q_j q_j'`` of the kernel.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class LocalModel:
 
     Attributes
     ----------
-    used : (k,) array, the forms that enter the kernel
-    scales : (k,) array, or (k + 1,) with a guide, whose scale comes last
+    used : (u,) array, the forms that enter the kernel
+    scales : (u + k,) array, with the scales of k guides at the end
     cells : Cells, of responses (y - means) / units
     means, units : (p,) arrays
     """
@@ -65,7 +65,7 @@ class LocalModel:
         return np.sqrt(forms.by_column(squares))
 
     def predict(self, forms: FloatArray, guide: FloatArray | None = None) -> FloatArray:
-        """Predict one block of rows, (n, p), from all their forms and, if there is one, the guide, (n,)."""
+        """Predict one block of rows, (n, p), from all their forms and, if there are any, the guides, (n, k)."""
         Z = _coordinates(forms[:, self.used], guide) * self.scales
         return self.cells.predict(Z, guide) * self.units + self.means
 
@@ -77,8 +77,8 @@ class LocalFit:
     Attributes
     ----------
     model : LocalModel
-    left_out : (n, p) array, predictions of every row by fits without it, given scales, cells and guide
-    learned : LearnedKernel, over all forms and the guide
+    left_out : (n, p) array, predictions of every row by fits without it, given scales, cells and guides
+    learned : LearnedKernel, over all forms and the guides
     """
 
     model: LocalModel
@@ -104,7 +104,7 @@ def fit_local(
     forms : (n, D) array
     Y : (n, p) array
     frequencies : (n,) array, how often every row occurs
-    guide : (n,) array of cross-fitted first estimates in units of the response's standard deviation, or None
+    guide : (n, k) array of cross-fitted first estimates in units of the response's standard deviation, or None
     settings : LocalSettings
     weights : (n,) array of loss weights for the learning; None: the frequencies
     learned : LearnedKernel over all forms and the guide, instead of learning
@@ -129,7 +129,7 @@ def fit_local(
         unit,
         seed=settings.seed,
         local=True,
-        Q=None if guide is None else guide[:, None],
+        Q=guide,
         frequencies=frequencies,
         weights=weights,
     )
@@ -143,7 +143,7 @@ def fit_local(
         settings=CellSettings(
             kernel=settings.kernel,
             ridge=learned.ridge,
-            trend=learned.trend,
+            trend=learned.trends,
             seed=settings.seed,
             n_partitions=settings.n_partitions,
             cell_size=settings.cell_size,

@@ -19,7 +19,7 @@ _REALS = ("cut", "points", "coef", "means", "slopes")
 
 @dataclass(frozen=True)
 class Cells:
-    """f(x) = mean over partitions of [mean_c + slope_c q(x) + sum_i coef_i k(x, z_i)].
+    """f(x) = mean over partitions of [mean_c + slope_c' q(x) + sum_i coef_i k(x, z_i)].
 
     c is the cell of x in a partition, and i runs over its rows. Features come scaled, so the
     kernel's bandwidth is 1.
@@ -32,7 +32,7 @@ class Cells:
     rows : CellRows, the rows of every cell, M in all
     coef : (p, M) array, in the order of the cells' rows
     means : (C, p) array, one row a cell
-    slopes : (C, p) array; (0, p) for a model without a trend
+    slopes : (C, k, p) array, for every column of q; k is 0 for a model without a trend
     """
 
     kernel: Kernel
@@ -44,12 +44,12 @@ class Cells:
     slopes: FloatArray
 
     @property
-    def has_trend(self) -> bool:
-        """True if predictions need q."""
-        return len(self.slopes) > 0
+    def n_guides(self) -> int:
+        """Columns of q that predictions need; 0 for a model without a trend."""
+        return self.slopes.shape[1]
 
     def predict(self, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
-        """Predict one block of scaled rows Z, (n, D); q, (n,), is needed if there is a trend.
+        """Predict one block of scaled rows Z, (n, D); q, (n, k), is needed if there is a trend.
 
         Returns (n, p).
         """
@@ -77,7 +77,8 @@ class Cells:
         out[order] = found
         out += self.means[cells]
         if q is not None:
-            out += self.slopes[cells] * q[:, None]
+            for j, column in enumerate(q.T):
+                out += self.slopes[cells, j] * column[:, None]
         return out
 
     def to_arrays(self) -> dict[str, FloatArray | IntArray | str]:
@@ -106,9 +107,9 @@ class Cells:
         return model
 
     def _check_trend(self, Z: FloatArray, q: FloatArray | None) -> None:
-        if self.has_trend != (q is not None) or (q is not None and q.shape != (len(Z),)):
-            shape = f"q of shape ({len(Z)},)"
-            wanted = shape if self.has_trend else "no q: these cells have no trend"
+        expected = (len(Z), self.n_guides)
+        if (q is None) != (self.n_guides == 0) or (q is not None and q.shape != expected):
+            wanted = f"q of shape {expected}" if self.n_guides else "no q: these cells have no trend"
             got = "None" if q is None else f"shape {q.shape}"
             raise ValueError(f"predict needs {wanted}; got {got}.")
 
@@ -156,7 +157,7 @@ def _check_tree(tree: Partitions, n_features: int) -> None:
 
 
 def _check_cells(model: Cells) -> None:
-    """Every cell has rows, a mean and, if any has, a slope; every row has coefficients."""
+    """Every cell has rows, a mean and, if any has, slopes; every row has coefficients."""
     order, starts, n_cells = model.rows.order, model.rows.starts, model.partitions.n_cells
     ends = starts.shape == (n_cells + 1,) and starts[0] == 0 and starts[-1] == len(order)
     if not ends or (np.diff(starts) < 1).any():
@@ -166,6 +167,7 @@ def _check_cells(model: Cells) -> None:
     if model.coef.ndim != 2 or model.coef.shape[1] != len(order):
         _refuse(f"{len(order)} rows have coefficients of shape {model.coef.shape}")
     p = len(model.coef)
-    if model.means.shape != (n_cells, p) or model.slopes.shape not in ((0, p), (n_cells, p)):
+    slopes = model.slopes.ndim == 3 and model.slopes.shape[::2] == (n_cells, p)
+    if model.means.shape != (n_cells, p) or not slopes:
         shapes = f"means of shape {model.means.shape}, slopes of shape {model.slopes.shape}"
         _refuse(f"{n_cells} cells have {shapes}")

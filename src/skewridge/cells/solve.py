@@ -18,12 +18,13 @@ MOST_RIDGE = 1e6  # times the largest diagonal: a matrix that is singular even s
 
 @dataclass(frozen=True)
 class CellSolution:
-    """The estimate of one cell, f(x) = mean + slope q(x) + sum_i coef_i k(x, z_i).
+    """The estimate of one cell, f(x) = mean + slope' q(x) + sum_i coef_i k(x, z_i).
 
     Attributes
     ----------
     coef : (n, p) array
-    mean, slope : (p,) arrays
+    mean : (p,) array
+    slope : (k, p) array, one row for every column of q
     left_out : (n, p) array, the estimate at every row without that row
     ridge : float, the ridge it was solved with; above the one asked for where that left the cell
         singular
@@ -44,22 +45,23 @@ def solve_cell(
     q: FloatArray | None = None,
     *,
     ridge: float,
-    trend: float = 0.0,
+    trend: float | FloatArray = 0.0,
     workspace: Workspace | None = None,
 ) -> CellSolution:
     """Solve a cell and leave every row out once.
 
-    With G = k(Z, Z) + trend q q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1):
+    With G = k(Z, Z) + q diag(trend) q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1):
     coef = P Y, mean = 1' G^-1 Y / (1' G^-1 1), and the estimate without row i is
-    y_i - (P Y)_i / P_ii. A row of frequency f is left out with all its copies. The trend is taken
-    around the cell's mean of q, which changes nothing but rounding.
+    y_i - (P Y)_i / P_ii. A row of frequency f is left out with all its copies. Trends are taken
+    around the cell's means of q, which changes nothing but rounding.
 
     Parameters
     ----------
     Z : (n, D) array of scaled rows, at least two
     Y : (n, p) array
     frequencies : (n,) array, how often each row occurs
-    q : (n,) array, or None for no trend
+    q : (n, k) array, or None for no trend
+    trend : float, or (k,) array with one for every column of q
 
     Examples
     --------
@@ -70,10 +72,12 @@ def solve_cell(
     >>> cell.mean, cell.coef.ravel(), cell.left_out.ravel()
     (array([2.]), array([-0.5,  0.5]), array([3., 1.]))
     """
-    middle = 0.0 if q is None else float(np.average(q, weights=frequencies))
-    centred = None if q is None else np.ascontiguousarray(q - middle)
+    columns = np.empty((0, len(Z))) if q is None else np.ascontiguousarray(q.T)
+    middle = np.array([np.average(column, weights=frequencies) for column in columns])
+    centred = columns - middle[:, None]
+    trends = np.broadcast_to(trend, middle.shape)
     workspace = workspace or Workspace()
-    factor, raised = _factorise(kernel, Z, centred, trend, ridge / frequencies, workspace)
+    factor, raised = _factorise(kernel, Z, centred.T, trends, ridge / frequencies, workspace)
     offset = np.average(Y, axis=0, weights=frequencies)
     right = np.ones((Y.shape[1] + 1, len(Z)))
     right[:-1] = (Y - offset).T
@@ -83,16 +87,21 @@ def solve_cell(
     coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
     diagonal = inverse_diagonal(factor)
     precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
-    slope = np.zeros(Y.shape[1]) if centred is None else trend * (centred @ coef)
+    slope = trends[:, None] * _products(centred, coef)
     left_out = Y - coef / precision[:, None]
-    return CellSolution(coef, mean + offset - middle * slope, slope, left_out, ridge * raised)
+    return CellSolution(coef, mean + offset - middle @ slope, slope, left_out, ridge * raised)
+
+
+def _products(rows: FloatArray, coef: FloatArray) -> FloatArray:
+    """Rows @ coef, (k, p), row by row: one more of them changes no bit of the others."""
+    return np.array([row @ coef for row in rows]).reshape(len(rows), coef.shape[1])
 
 
 def _factorise(
     kernel: Kernel,
     Z: FloatArray,
-    q: FloatArray | None,
-    trend: float,
+    q: FloatArray,
+    trends: FloatArray,
     ridge: FloatArray,
     workspace: Workspace,
 ) -> tuple[FloatArray, float]:
@@ -100,8 +109,7 @@ def _factorise(
     raised = 1.0
     while True:
         matrix = kernel.gram_lower(Z, workspace.square(len(Z)))
-        if q is not None:
-            add_gram(matrix, q[:, None], trend)
+        add_gram(matrix, q, trends)
         diagonal = matrix.reshape(-1)[:: len(Z) + 1]
         largest = float(diagonal.max())
         diagonal += raised * ridge

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.fit import make_system, solve_system
 from skewridge.centers.global_fit import GlobalFit
 from skewridge.centers.model import Predictor
@@ -54,16 +54,41 @@ def cross_fit(
     """
     job = job.unkept
     with one_blas_thread():
-        rows = training_rows(
-            X,
-            Y,
-            weights,
-            slices=settings.slices,
-            fit_intercept=settings.fit_intercept,
-            seed=seed,
-            job=job,
-        )
+        rows = _training_rows(X, Y, weights, settings, seed, job)
         return cross_fit_rows(fit, rows, settings, budget=budget, job=job)
+
+
+def cross_fit_folds(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    settings: CenterSettings,
+    *,
+    seed: int,
+    job: Job,
+) -> IntArray:
+    """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
+    rows = _training_rows(X, Y, weights, settings, seed, job.unkept).in_folds(N_PARTS)
+    return rows.candidates.folds[rows.candidates.member].astype(np.int64)
+
+
+def _training_rows(
+    X: RowData,
+    Y: FloatArray,
+    weights: FloatArray,
+    settings: CenterSettings,
+    seed: int,
+    job: Job,
+) -> TrainingRows:
+    return training_rows(
+        X,
+        Y,
+        weights,
+        slices=settings.slices,
+        fit_intercept=settings.fit_intercept,
+        seed=seed,
+        job=job,
+    )
 
 
 def cross_fit_rows(

@@ -14,9 +14,17 @@ from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
+from skewridge.estimators.companions import (
+    as_companions,
+    check_companion_weights,
+    check_companions,
+    companion_names,
+    companion_predictions,
+)
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.levels.blend import MOST_MEMBERS
 from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
 from skewridge.levels.members import LevelSettings
 from skewridge.levels.planning import LevelSize, require_memory
@@ -24,7 +32,7 @@ from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
-MOST_KERNELS = 4  # with level 1 and ridge regression, as many members as a blend takes
+MOST_KERNELS = 4
 
 
 class SkewRidge(HonestEstimator):
@@ -46,20 +54,26 @@ class SkewRidge(HonestEstimator):
     bounds : "auto", None or (low, high), default="auto"
         What predictions stay between. "auto": the training range of y plus a tenth at either end; None: anything; an
         end may be None, as in ``(0, None)``.
+    companions : list or tuple of regressors, default=None
+        Any scikit-learn regressors, such as boosted trees or a pipeline, that join level 1. Each is cloned and
+        cross-fitted, and what it predicts for rows that it has not seen is a coordinate and a trend of the local
+        fits and a member of the blend. It sees the columns of X as an array without names, one row for every
+        distinct x, with ``sample_weight`` where rows occur more than once.
     memory_limit : int or str, optional
         In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the machine's
-        memory.
+        memory. What companions need is theirs, and not counted.
     n_jobs : int, optional
-        Threads. The result is the same to the last bit for any number.
+        Threads. The result is the same to the last bit for any number. Companions are fitted one after another, with
+        the threads of their own.
     random_state : int, RandomState instance or None, default=None
-        Decides batches, centres and cells.
+        Decides batches, centres and cells. Companions have seeds of their own.
     verbose : int, default=0
         Whether to report progress on stderr.
 
     Attributes
     ----------
     weights_ : (M,) array, or (M, p) for several outputs
-        Of the blend: level 1, the local kernels, ridge regression; nonnegative, with sum at most 1.
+        Of the blend: level 1, the local kernels, ridge regression, companions; nonnegative, with sum at most 1.
     risk_ : StatedRisk, or a tuple of them
         The stated error: ``mse`` and ``rare_mse`` with standard errors ``mse_error`` and ``rare_error``, from
         ``loo_prediction_``.
@@ -70,6 +84,8 @@ class SkewRidge(HonestEstimator):
         Level 1.
     locals_ : tuple of LocalModel, or a tuple of such tuples
         Level 2, one for every kernel.
+    companions_ : list of regressors, or a tuple of such lists
+        The companions, fitted to all rows; none where there are too few rows for two levels.
     feature_scale_ : (d,) or (d, p) array
         The learned scale of every column in level 1, with respect to its standardised and ranked forms.
     dropped_features_ : list
@@ -101,6 +117,7 @@ class SkewRidge(HonestEstimator):
         kernel: KernelName | Sequence[KernelName] = ("matern32", "laplacian"),
         scoring: Scoring = "mse",
         bounds: Bounds = "auto",
+        companions: Sequence[Any] | None = None,
         memory_limit: Bytes | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -109,6 +126,7 @@ class SkewRidge(HonestEstimator):
         self.kernel = kernel
         self.scoring = scoring
         self.bounds = bounds
+        self.companions = companions
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -132,13 +150,15 @@ class SkewRidge(HonestEstimator):
         job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
         checked, X, y = self._check_data(X, y, job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        size = LevelSize(len(kept), X.shape[1], len(self._kernels))
+        names = companion_names(self.companions)
+        check_companion_weights(self.companions, weights)
+        size = LevelSize(len(kept), X.shape[1], len(self._kernels), n_companions=len(names))
         require_memory(size, self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
-        tunings = [tuning_of(fit, self._kernels, kept) for fit in fits]
+        tunings = [tuning_of(fit, self._kernels, kept, names) for fit in fits]
 
         self._take_over(checked)
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
@@ -149,8 +169,22 @@ class SkewRidge(HonestEstimator):
             warn_user(concern)
         return self
 
+    def _values(self, X: FloatArray) -> FloatArray:
+        """Predictions within the bounds, (n, p); companions predict all rows at once, before any thread starts."""
+        beside = [companion_predictions(own, X) for own in self._fitted_companions]
+        return super()._values(np.hstack([X, *beside]) if any(map(len, self._fitted_companions)) else X)
+
     def _predict_block(self, X: FloatArray) -> FloatArray:
-        return np.hstack([model.predict(X) for model in self._models])
+        """Predict rows that bring their companions' predictions as further columns."""
+        ends = self.n_features_in_ + np.cumsum([0, *map(len, self._fitted_companions)])
+        rows, *beside = np.split(X, ends[:-1], axis=1)
+        pairs = zip(self._models, beside, strict=True)
+        return np.hstack([model.predict(np.ascontiguousarray(rows), values) for model, values in pairs])
+
+    @property
+    def _fitted_companions(self) -> tuple[list[Any], ...]:
+        """The fitted companions of every output."""
+        return (self.companions_,) if self._single else self.companions_
 
     def _fit_output(self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job) -> BlendedFit:
         with one_blas_thread():
@@ -163,6 +197,7 @@ class SkewRidge(HonestEstimator):
                     centers=CenterSettings(bounds=as_bounds(self.bounds)),
                     seed=seed,
                     scoring=scoring_name(self.scoring),
+                    companions=as_companions(self.companions),
                 ),
                 scores=scores_of(self.scoring, y[:, None], weights),
                 budget=self._budget,
@@ -172,6 +207,7 @@ class SkewRidge(HonestEstimator):
     def _remember_levels(self, fits: list[BlendedFit], tunings: list[LevelTuning]) -> None:
         """Set the fitted attributes that users read."""
         self.tuning_ = self._one_or_all(tunings)
+        self.companions_ = self._one_or_all([[own.regressor for own in fit.companions] for fit in fits])
         self.weights_ = self._shaped(np.column_stack([tuning.weights for tuning in tunings]))
         self.risk_ = self._one_or_all([fit.risk for fit in fits])
         self.feature_scale_ = self._shaped(np.column_stack([tuning.scales[0] for tuning in tunings]))
@@ -198,9 +234,11 @@ class SkewRidge(HonestEstimator):
     def _check_parameters(self) -> None:
         if not isinstance(self.kernel, str | list | tuple) or not 1 <= len(self._kernels) <= MOST_KERNELS:
             raise ValueError(f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}.")
+        check_companions(self.companions, MOST_MEMBERS - 2 - len(self._kernels))
         check_scoring(self.scoring)
         check_bounds(self.bounds)
         self._check_machine()
 
     _models: tuple[BlendedModel, ...]
+    companions_: Any
     tuning_: LevelTuning | tuple[LevelTuning, ...]

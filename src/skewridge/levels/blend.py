@@ -16,7 +16,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.metrics import rare_region
 
-MOST_MEMBERS = 6  # all 2^7 - 1 faces of the weights' simplex are tried
+MOST_MEMBERS = 8  # all 2^9 - 1 faces of the weights' simplex are tried
 FEASIBLE = 1e-12  # how far rounding may take weights beyond their bounds
 CONSTANT = 1e-13  # a member that varies by less than this share of its size is constant
 INDEPENDENT = 1e-10  # of the largest singular value: smaller ones are collinear members
@@ -89,7 +89,7 @@ class StatedRisk:
 def fit_blend(
     members: Sequence[FloatArray], Y: FloatArray, row_weights: FloatArray | None = None
 ) -> tuple[Blend, FloatArray]:
-    """Fit the weights of up to six members by least squares; returns the blend and its predictions.
+    """Fit the weights of up to eight members by least squares; returns the blend and its predictions.
 
     Minimises sum_i r_i (y_i - ybar - sum_m w_m (f_mi - fbar_m))^2 over w >= 0, sum w <= 1, with r
     the row weights and means weighted by them. A sum below 1 shrinks the blend to the mean of y.

@@ -11,10 +11,12 @@ from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
 from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
-from skewridge.levels.members import LevelSettings, Members, MembersFit, Rows, fit_members
+from skewridge.levels.companions import FittedCompanion
+from skewridge.levels.members import LevelSettings, MembersFit, Rows, fit_beside, fit_members, has_levels
+from skewridge.levels.model import Members
 from skewridge.levels.outer_folds import deal_rows, fit_outer
 from skewridge.levels.planning import is_small
-from skewridge.ridge.distinct import DistinctRows, collapse_rows
+from skewridge.ridge.distinct import collapse_rows
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,9 @@ class BlendedModel:
     members: Members
     blend: Blend
 
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predict one block of rows, (n, 1)."""
-        return self.blend.predict(self.members.predict(X))
+    def predict(self, X: FloatArray, beside: FloatArray | None = None) -> FloatArray:
+        """Predict one block of rows, (n, 1); beside, (n, c), are the companions' predictions."""
+        return self.blend.predict(self.members.predict(X, beside))
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class BlendedFit:
     outer : bool, True if weights and left-out predictions come from outer folds around the whole fit
     fit : MembersFit
     distinct : (n,) array, where among the rows each distinct x is first found
+    companions : fitted to all rows; none where there are no levels
     """
 
     model: BlendedModel
@@ -49,6 +52,7 @@ class BlendedFit:
     outer: bool
     fit: MembersFit
     distinct: IntArray
+    companions: tuple[FittedCompanion, ...] = ()
 
 
 def fit_blended(
@@ -65,7 +69,7 @@ def fit_blended(
 
     Rows with equal x are collapsed first. Weights are fitted to honest predictions: left-out ones,
     or, where rows are few (below 3,000, or 50 a column), those of five outer folds around the whole
-    fit, learning included.
+    fit, learning included; the whole fit then takes the mean of what the folds have learned.
 
     Parameters
     ----------
@@ -79,55 +83,25 @@ def fit_blended(
     distinct = collapse_rows(X, y[:, None], weights, settings.seed)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
-    if is_small(len(rows), X.shape[1]):
-        return _fit_small(rows, X, y, distinct, settings, job, budget)
-    fit = fit_members(rows, settings, job, budget)
-    blend, left_out = fit_blend(fit.honest, rows.y, rows.loss_weights)
-    return _as_fit(fit, blend, left_out[distinct.member, 0], y, distinct, settings, outer=False)
-
-
-def _fit_small(
-    rows: Rows,
-    X: FloatArray,
-    y: FloatArray,
-    distinct: DistinctRows,
-    settings: LevelSettings,
-    job: Job,
-    budget: Budget,
-) -> BlendedFit:
-    """Fit with outer folds: they say how members predict, and the whole fit takes the mean of what they learned."""
-    deal = deal_rows(X, y, distinct)
-    outer = fit_outer(rows, y, deal, settings, job, budget)
-    fit = fit_members(rows, settings, job, budget, learned=outer.learned)
-    if fit.members.levels is None:
+    beside = fit_beside(rows, settings, job)
+    outer = None
+    if is_small(len(rows), X.shape[1]) and has_levels(rows):
+        outer = fit_outer(rows, y, deal_rows(X, y, distinct), settings, job, budget)
+    learned = None if outer is None else outer.learned
+    fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)
+    if outer is None:
         blend, left_out = fit_blend(fit.honest, rows.y, rows.loss_weights)
-        return _as_fit(fit, blend, left_out[distinct.member, 0], y, distinct, settings, outer=False)
-    held = deal.held
-    places = np.nonzero(held)[0]
-    scores = 1.0 if rows.scores is None else rows.scores[places]
-    means = rows.y[places] if deal.together else deal.means(y, held)
-    blend, left_out = fit_blend(outer.honest(held), means, held[held > 0.0] * scores)
-    return _as_fit(fit, blend, deal.by_row(left_out[:, 0], held), y, distinct, settings, outer=True)
-
-
-def _as_fit(
-    fit: MembersFit,
-    blend: Blend,
-    left_out: FloatArray,
-    y: FloatArray,
-    distinct: DistinctRows,
-    settings: LevelSettings,
-    *,
-    outer: bool,
-) -> BlendedFit:
-    """Bound the left-out predictions, (N,), and state their risk."""
+        predictions = left_out[distinct.member, 0]
+    else:
+        blend, predictions = outer.blend(rows, y)
     low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))
-    predictions = np.clip(left_out, low, high)
+    predictions = np.clip(predictions, low, high)
     return BlendedFit(
         model=BlendedModel(fit.members, blend),
         left_out=predictions,
-        risk=stated_risk(y, predictions, distinct.weights, member=distinct.member),
-        outer=outer,
+        risk=stated_risk(y, predictions, weights, member=distinct.member),
+        outer=outer is not None,
         fit=fit,
         distinct=distinct.rows,
+        companions=beside.fitted,
     )

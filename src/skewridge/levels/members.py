@@ -1,29 +1,29 @@
-"""The members of a blend: a global fit, local fits that it guides, and ridge regression.
+"""The members of a blend: a global fit, local fits that it guides, ridge regression, companions.
 
 g      level 1, on centres that the response chose; it sees the whole table
-f_k    level 2, one for every local kernel: cells with g as a coordinate and as a trend
+h_j    companions, any other regressors beside level 1
+f_k    level 2, one for every local kernel: cells with g and h as coordinates and as trends
 b      ridge regression, for lines and for few rows
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
-from skewridge.centers.cross_fit import cross_fit
+from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
+from skewridge.centers.cross_fit import cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
-from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
-from skewridge.kernels import Kernel, Product
+from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
+from skewridge.levels.model import GlobalModel, Members, TwoLevels, columns_of
 from skewridge.ridge.learning import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
@@ -42,6 +42,7 @@ class LevelSettings:
     centers : CenterSettings, of the global fit
     seed : int, the key of every draw
     scoring : str, the name of what the rows' scores aim at
+    companions : regressors beside level 1
     """
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
@@ -50,6 +51,12 @@ class LevelSettings:
     centers: CenterSettings = field(default_factory=CenterSettings)
     seed: int = 0
     scoring: str = "mse"
+    companions: tuple[Companion, ...] = ()
+
+    @property
+    def n_members(self) -> int:
+        """Members of the blend: level 1, local kernels, ridge regression, companions."""
+        return len(self.kernels) + 2 + len(self.companions)
 
     def local(self, kernel: str) -> LocalSettings:
         """The settings of one local fit."""
@@ -94,104 +101,13 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class GlobalModel:
-    """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
-
-    Attributes
-    ----------
-    transform : what rows go through first
-    centers : (m, D) array of transformed rows
-    coef : (p, m) array
-    kernel : Kernel
-    intercepts, low, high, means, units : (p,) arrays
-    """
-
-    transform: Transform
-    centers: FloatArray
-    coef: FloatArray
-    kernel: Kernel
-    intercepts: FloatArray
-    low: FloatArray
-    high: FloatArray
-    means: FloatArray
-    units: FloatArray
-
-    @cached_property
-    def product(self) -> Product:
-        """x -> k(x, centers) @ coef', prepared once."""
-        return self.kernel.product(self.centers, self.coef)
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predict one block of rows, (n, p)."""
-        values = self.product(self.transform(X)) + self.intercepts
-        return np.clip(values, self.low, self.high) * self.units + self.means
-
-    def __getstate__(self) -> dict[str, object]:
-        """Pickle the fields, not the prepared product."""
-        return {own.name: getattr(self, own.name) for own in fields(self)}
-
-
-@dataclass(frozen=True)
-class TwoLevels:
-    """The global fit and the local fits that see it.
-
-    Attributes
-    ----------
-    level_one : GlobalModel
-    forms : FeatureForms, that local fits see
-    locals : tuple of LocalModel
-    mean, spread : float, the guide is (g - mean) / spread
-    """
-
-    level_one: GlobalModel
-    forms: FeatureForms
-    locals: tuple[LocalModel, ...]
-    mean: float
-    spread: float
-
-    def predict(self, X: FloatArray) -> Iterator[FloatArray]:
-        """Yield the members' predictions of one block of rows, each (n, 1)."""
-        first = self.level_one.predict(X)
-        forms, guide = self.forms(X), (first[:, 0] - self.mean) / self.spread
-        yield first
-        for model in self.locals:
-            yield model.predict(forms, guide)
-
-
-@dataclass(frozen=True)
-class Members:
-    """All members of a blend; without levels where there are too few rows for them.
-
-    Attributes
-    ----------
-    levels : TwoLevels or None
-    linear : LinearModel
-    low, high : float, the bounds of every member's predictions: a line may go anywhere off the rows
-    """
-
-    levels: TwoLevels | None
-    linear: LinearModel
-    low: float = -np.inf
-    high: float = np.inf
-
-    def predict(self, X: FloatArray) -> list[FloatArray]:
-        """Every member's predictions of one block of rows, (n, 1) each, in the order of the weights."""
-        levels = [] if self.levels is None else list(self.levels.predict(X))
-        return self.within([*levels, self.linear.predict(X)])
-
-    def within(self, predictions: list[FloatArray]) -> list[FloatArray]:
-        """Predictions clipped to the bounds."""
-        return [np.clip(own, self.low, self.high) for own in predictions]
-
-
-@dataclass(frozen=True)
 class Learned:
     """Scales, ridges and trends of the global fit and of the local ones, over all forms.
 
     Attributes
     ----------
     level_one : LearnedKernel
-    locals : tuple of LearnedKernel, whose last scale is the guide's
+    locals : tuple of LearnedKernel, whose last scales are the guides'
     """
 
     level_one: LearnedKernel
@@ -216,7 +132,7 @@ class MembersFit:
     members : Members
     honest : list of (n, 1) arrays: every member's predictions by fits without the row
     level_one : GlobalFit or None, with its ladder
-    learned : Learned or None
+    learned : Learned; None where there are no levels
     """
 
     members: Members
@@ -225,11 +141,25 @@ class MembersFit:
     learned: Learned | None = None
 
 
+def has_levels(rows: Rows) -> bool:
+    """True if there are enough distinct rows, and responses that differ, for two levels."""
+    return len(rows) >= FEWEST_ROWS and not is_constant(rows.y)
+
+
+def fit_beside(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
+    """Fit the companions, cross-fitted on level 1's folds; none where there will be no levels."""
+    if not settings.companions or not has_levels(rows):
+        return no_companions(len(rows))
+    folds = cross_fit_folds(rows.X, rows.y, rows.frequencies, settings.centers, seed=settings.seed, job=job)
+    return fit_companions(settings.companions, rows.X, rows.y[:, 0], rows.frequencies, folds)
+
+
 def fit_members(
     rows: Rows,
     settings: LevelSettings,
     job: Job,
     budget: Budget = MACHINE,
+    beside: FloatArray | None = None,
     *,
     forms: FeatureForms | None = None,
     learned: Learned | None = None,
@@ -238,6 +168,7 @@ def fit_members(
 
     Parameters
     ----------
+    beside : (n, c) array of cross-fitted values of companions; None where there are none
     forms : FeatureForms of the columns; None: those of the rows
     learned : Learned over these forms, instead of learning
     """
@@ -245,7 +176,7 @@ def fit_members(
         return MembersFit(Members(None, _constant(rows)), [rows.y])
     linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
     alone = Members(None, linear.model, *_ends(rows, settings))
-    if len(rows) < FEWEST_ROWS or is_constant(rows.y):
+    if not has_levels(rows):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
     level_one = _fit_level_one(rows, settings, forms, learned, job, budget)
@@ -260,15 +191,19 @@ def fit_members(
         job=job,
     )
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
-    guide = (honest[:, 0] - mean) / spread
+    beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
+    guide = (np.hstack([honest, beside]) - mean) / spread
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, job)
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(_as_model(level_one), forms, models, mean, spread)
-    left_out = alone.within([honest, *(fit.left_out for fit in locals_), linear.left_out])
-    found = None
-    if level_one.choice.learned is not None:
-        found = Learned(level_one.choice.learned, tuple(fit.learned for fit in locals_))
-    return MembersFit(replace(alone, levels=levels), left_out, level_one, found)
+    others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
+    left_out = alone.within([honest, *others])
+    return MembersFit(replace(alone, levels=levels), left_out, level_one, _learned(level_one, locals_))
+
+
+def _learned(level_one: GlobalFit, locals_: Sequence[LocalFit]) -> Learned | None:
+    own = level_one.choice.learned
+    return None if own is None else Learned(own, tuple(fit.learned for fit in locals_))
 
 
 def _fit_level_one(

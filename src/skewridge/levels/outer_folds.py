@@ -15,7 +15,8 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import learn_forms
-from skewridge.levels.members import Learned, LevelSettings, Rows, average_learned, fit_members
+from skewridge.levels.blend import Blend, fit_blend
+from skewridge.levels.members import Learned, LevelSettings, Rows, average_learned, fit_beside, fit_members
 from skewridge.levels.planning import N_OUTER_FOLDS
 from skewridge.response.sampling import member_sums
 from skewridge.ridge.distinct import DistinctRows
@@ -164,16 +165,29 @@ class OuterFits:
 
     Attributes
     ----------
-    predictions : (n, F, M) array, of distinct rows by every member of every fold's fit
+    deal : Deal
+    predictions : (n, F, M) array, of distinct rows by every member of every fold's fit; NaN where
+        the fold does not hold the row out
     learned : Learned, the mean over folds; None where no fold had levels
     """
 
+    deal: Deal
     predictions: FloatArray
     learned: Learned | None
 
-    def honest(self, held: FloatArray) -> list[FloatArray]:
+    def honest(self) -> list[FloatArray]:
         """Every member's predictions of what folds hold out, (k, 1) each, distinct row after distinct row."""
-        return [own[held > 0.0][:, None] for own in np.moveaxis(self.predictions, 2, 0)]
+        held = self.deal.held > 0.0
+        return [own[held][:, None] for own in np.moveaxis(self.predictions, 2, 0)]
+
+    def blend(self, rows: Rows, y: FloatArray) -> tuple[Blend, FloatArray]:
+        """The weights of the members, and the blend's prediction of every row, (N,)."""
+        held = self.deal.held
+        places = np.nonzero(held)[0]
+        means = rows.y[places] if self.deal.together else self.deal.means(y, held)
+        scores = 1.0 if rows.scores is None else rows.scores[places]
+        found, values = fit_blend(self.honest(), means, held[held > 0.0] * scores)
+        return found, self.deal.by_row(values[:, 0], held)
 
 
 def fit_outer(
@@ -196,21 +210,24 @@ def fit_outer(
     deal : Deal
     """
     inner, forms = replace(job.here, n_jobs=1, verbose=0), learn_forms(rows.X, rows.frequencies)
-    held, n_members = deal.held, len(settings.kernels) + 2
+    held = deal.held
+    outside = [deal.outside(rows, y, held, fold) for fold in range(int(held.any(axis=0).sum()))]
+    beside = [fit_beside(rest, settings, inner) for rest in outside]  # here: they may not bear threads
+    new = [fits.predict(rows.X[held[:, fold] > 0.0]) for fold, fits in enumerate(beside)]
 
     def fit(fold: int) -> tuple[FloatArray, Learned | None]:
-        rest = deal.outside(rows, y, held, fold)
-        found = fit_members(rest, settings, inner, budget, forms=forms)
-        own = np.flatnonzero(held[:, fold] > 0.0)
-        members = found.members.predict(rows.X[own])
-        members = [members[-1]] * (n_members - len(members)) + members  # a constant rest has no levels
-        out = np.full((len(rows), n_members), np.nan)
-        out[own] = np.hstack(members)
+        own = held[:, fold] > 0.0
+        found = fit_members(outside[fold], settings, inner, budget, beside[fold].honest, forms=forms)
+        members = found.members.predict(rows.X[own], new[fold])
+        missing = settings.n_members - len(members)
+        out = np.full((len(rows), settings.n_members), np.nan)
+        out[own] = np.hstack([members[-1]] * missing + members)  # a constant rest has no levels
         return out, found.learned
 
-    fits = list(run(fit, range(int(np.sum(held.any(axis=0)))), job.here, "outer folds"))
+    fits = list(run(fit, range(len(outside)), job.here, "outer folds"))
     learned = [found for _, found in fits if found is not None]
     return OuterFits(
+        deal=deal,
         predictions=np.stack([predictions for predictions, _ in fits], axis=1),
         learned=average_learned(learned) if learned else None,
     )

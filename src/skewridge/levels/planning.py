@@ -1,4 +1,4 @@
-"""Memory of a fit on two levels, known before it starts."""
+"""Memory of a fit on two levels, known before it starts; what companions take is theirs to know."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class LevelSize:
     n_outputs : int, fitted together
     n_partitions, cell_size : int
     outer_folds : bool, False for fits that are never repeated by outer folds
+    n_companions : int; what their values add is counted, the memory and work of their own fits is not
     """
 
     n_rows: int
@@ -38,6 +39,12 @@ class LevelSize:
     n_partitions: int = N_PARTITIONS
     cell_size: int = CELL_SIZE
     outer_folds: bool = True
+    n_companions: int = 0
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the local fits: two forms a column, level 1, and every companion."""
+        return 2 * self.n_columns + 1 + self.n_companions
 
     @property
     def n_fits(self) -> int:
@@ -51,14 +58,14 @@ def is_small(n_rows: int, n_columns: int) -> bool:
 
 
 def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
-    """Bytes that a fit holds at its peak, the model that it makes included."""
+    """Bytes that a fit holds at its peak, the model that it makes included, its companions not."""
     if size.n_fits > 1 and n_threads > 1:
         return min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1)
     return _fit_bytes(size, n_threads)
 
 
 def _fit_bytes(size: LevelSize, n_threads: int) -> float:
-    width, side_by_side = 2 * size.n_columns + 1, min(size.n_kernels, n_threads)
+    width, side_by_side = size.width, min(size.n_kernels, n_threads)
     copies = 8.0 * COPIES * size.n_rows * width
     cells = fit_bytes(
         size.n_rows,
@@ -81,8 +88,7 @@ def levels_flops(size: LevelSize) -> float:
 
 def bytes_per_row(size: LevelSize) -> float:
     """Bytes of a model, and of its file, for every distinct training row."""
-    width = 2 * size.n_columns + 1
-    return size.n_kernels * saved_bytes_per_row(width, size.n_outputs, size.n_partitions)
+    return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.n_partitions)
 
 
 def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:

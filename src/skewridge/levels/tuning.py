@@ -21,14 +21,15 @@ class LevelTuning:
 
     Attributes
     ----------
-    members : names of the blend's members: "global", the local kernels, "linear"
-    weights : (M,) array, their weights; 0 for levels that too few rows left out
+    members : names of the blend's members: "global", the local kernels, "linear", companions
+    weights : (M,) array, their weights; 0 for levels and companions that too few rows left out
     honest_by : "leave-one-out", or "outer folds" where rows are few
     level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
-    ridges, trends : (K,) arrays, c and tau of the local fits
+    ridges : (K,) array, c of the local fits
+    trends : (K, k) array, tau of every guide in the local fits: level 1, then companions
     scales : (K + 1, d) array, every column's learned scale in the global and the local fits; 0 where
         it is not used; (1, d) of ridge regression where there are no levels
-    guide_scales : (K,) array, the learned scale of the global fit as a coordinate
+    guide_scales : (K, k) array, the learned scale of every guide as a coordinate
     """
 
     members: tuple[str, ...]
@@ -46,19 +47,24 @@ class LevelTuning:
         return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
 
 
-def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray) -> LevelTuning:
-    """Describe a fit; ``kept`` are the places of its rows in the data."""
+def tuning_of(
+    fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray, companions: tuple[str, ...] = ()
+) -> LevelTuning:
+    """Describe a fit; ``kept`` are the places of its rows in the data, companions come by name."""
     level_one, learned = fit.fit.level_one, _locally_learned(fit)
-    weights = fit.model.blend.weights[:, 0]
+    members, shape = (GLOBAL, *kernels, LINEAR, *companions), (len(learned), 1 + len(companions))
+    own, weights = fit.model.blend.weights[:, 0], np.zeros(len(members))
+    weights[range(len(own)) if len(own) > 1 else [len(kernels) + 1]] = own  # ridge regression alone
+    guide_scales = [found.scales[len(found.scales) - shape[1] :] for found in learned]
     return LevelTuning(
-        members=(GLOBAL, *kernels, LINEAR),
-        weights=np.append(np.zeros(len(kernels) + 2 - len(weights)), weights),
+        members=members,
+        weights=weights,
         honest_by="outer folds" if fit.outer else "leave-one-out",
         level_one=None if level_one is None else _placed(level_one.tuning, kept[fit.distinct]),
         ridges=np.array([found.ridge for found in learned]),
-        trends=np.array([found.trend for found in learned]),
+        trends=np.array([found.trends for found in learned]).reshape(shape),
         scales=_scales(fit),
-        guide_scales=np.array([found.scales[-1] for found in learned]),
+        guide_scales=np.array(guide_scales).reshape(shape),
     )
 
 

@@ -78,14 +78,19 @@ def cholesky_inverse(factor: FloatArray) -> FloatArray:
     return factor
 
 
-def add_gram(a: FloatArray, columns: FloatArray, factor: float) -> FloatArray:
-    """Add factor * C C' to the lower triangle of a, for C of shape (n, k)."""
+def add_gram(a: FloatArray, columns: FloatArray, factor: float | FloatArray) -> FloatArray:
+    """Add C diag(factor) C' to the lower triangle of a, for C of shape (n, k) and factors >= 0.
+
+    The factor is one for all columns, or a (k,) array.
+    """
+    if np.size(factor) > 1:
+        columns, factor = columns * np.sqrt(factor), 1.0
     n, columns = _order(a), np.ascontiguousarray(columns, dtype=np.float64)
     if columns.ndim != 2 or len(columns) != n:
         raise ValueError(f"columns of {n} rows are needed; got an array of shape {columns.shape}")
     k = columns.shape[1]
-    alpha, one = (ctypes.byref(ctypes.c_double(value)) for value in (factor, 1.0))
     if k:
+        alpha, one = (ctypes.byref(ctypes.c_double(np.sum(value))) for value in (factor, 1.0))
         _routine("dsyrk", 10, "cython_blas")(
             *(b"U", b"T", _int(n), _int(k), alpha, _data(columns), _int(k), one, _data(a), _int(n)),
         )

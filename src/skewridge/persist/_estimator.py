@@ -24,6 +24,7 @@ class Estimator:
     parameters : those that are saved where not all are; the others must have their defaults
     retired : parameters that files of earlier versions may have; they decided the fit, and no more do
     holds : whether one may be used; it may raise ValueError or TypeError to say why not
+    refusal : why one that may be used cannot be saved, and what to do; None where it can
     """
 
     cls: Any
@@ -32,10 +33,14 @@ class Estimator:
     parameters: Collection[str] = ()
     retired: Collection[str] = ()
     holds: Callable[[Any], object] = lambda model: True
+    refusal: Callable[[Any], str | None] = lambda model: None
 
     def encode(self, model: Any, writer: Writer, place: str) -> dict[str, Any]:
         """Return parameters and attributes as JSON; the attributes of one that is not fitted are None."""
         self._check(model, place)
+        reason = self.refusal(model)
+        if reason is not None:
+            raise ModelFileError(reason)
         given = model.get_params(deep=False)
         saved = {name: given[name] for name in self.parameters or given}
         parameters = {name: encode(value, writer, _at(place, name)) for name, value in saved.items()}

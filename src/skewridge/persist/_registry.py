@@ -12,7 +12,7 @@ from skewridge.persist._archive import ModelFileError
 from skewridge.persist._dac import DAC_KERNEL_RIDGE, dac_regressor
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Field, Sizes
-from skewridge.persist._skew_ridge import LOCAL_KERNEL_RIDGE, SKEW_RIDGE
+from skewridge.persist._skew_ridge import LOCAL_KERNEL_RIDGE, skew_ridge
 from skewridge.persist._spline import SMOOTHING_SPLINE
 from skewridge.persist._table_encoder import TABLE_ENCODER
 from skewridge.tables.encoder import TableEncoder
@@ -47,14 +47,15 @@ def _check_pipeline(pipeline: Any) -> None:
         raise ValueError("the estimator of a Pipeline was fitted to other columns than its TableEncoder makes")
 
 
+REGRESSORS: set[type] = set()  # filled from the classes below, of which two hold others of them
 ESTIMATORS = {
     "DacKernelRidge": DAC_KERNEL_RIDGE,
     "DacRegressor": dac_regressor(Node()),
     "AdaptiveKernelRidge": ADAPTIVE_KERNEL_RIDGE,
     "LocalKernelRidge": LOCAL_KERNEL_RIDGE,
-    "SkewRidge": SKEW_RIDGE,
+    "SkewRidge": skew_ridge(Node(), REGRESSORS),
     "SmoothingSpline": SMOOTHING_SPLINE,
     "TableEncoder": TABLE_ENCODER,
     "Pipeline": Estimator(Pipeline, {}, parameters=("steps",), holds=_check_pipeline),
 }
-REGRESSORS = {layout.cls for name, layout in ESTIMATORS.items() if name not in ("TableEncoder", "Pipeline")}
+REGRESSORS.update(layout.cls for name, layout in ESTIMATORS.items() if name not in ("TableEncoder", "Pipeline"))

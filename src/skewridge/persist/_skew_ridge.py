@@ -1,11 +1,12 @@
 """The layouts of SkewRidge and LocalKernelRidge in files, which hold every distinct training row.
 
-Letters of lengths: d columns, u forms in use, m centres, p outputs, M members, b local kernels, N rows given, R rows
-fitted.
+Letters of lengths: d columns, u forms in use, m centres, p outputs, M members, b local kernels, g guides, N rows given,
+R rows fitted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.levels.blend import Blend, StatedRisk
 from skewridge.levels.fit import BlendedModel
-from skewridge.levels.members import GlobalModel, Members, TwoLevels
+from skewridge.levels.model import GlobalModel, Members, TwoLevels
 from skewridge.levels.tuning import LevelTuning
 from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
 from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
@@ -27,18 +28,19 @@ from skewridge.ridge.linear import LinearModel
 
 
 def _local_holds(model: LocalModel) -> bool:
-    """Whether every coordinate of the cells has a scale: the forms that are used, and the guide where there is one."""
-    n_guides, width = int(model.cells.has_trend), model.cells.points.shape[1]
+    """Whether every coordinate of the cells has a scale: the forms that are used, and the guides."""
+    n_guides, width = model.cells.n_guides, model.cells.points.shape[1]
     wide = len(model.used) + n_guides == len(model.scales) == width
     return wide and model.used.min(initial=0) >= 0 and len(model.cells.coef) == len(model.means)
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
-    """Whether level 1 takes the rows that local fits take, and these know their forms and have a trend."""
+    """Whether level 1 takes the rows that local fits take, and these know their forms and the same guides."""
     own = [levels.level_one.transform, levels.forms]
     widths = {_width(transform) for transform in own}
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
-    return len(widths) == 1 and known and all(model.cells.has_trend for model in levels.locals)
+    n_guides = {model.cells.n_guides for model in levels.locals}
+    return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
 
 
 def _width(transform: Any) -> int:
@@ -49,7 +51,7 @@ def _width(transform: Any) -> int:
 def _members_hold(model: BlendedModel) -> bool:
     """Whether every member has a weight, and all take rows of the same width."""
     levels, linear = model.members.levels, model.members.linear
-    n_members = 1 if levels is None else 2 + len(levels.locals)
+    n_members = 1 if levels is None else 1 + len(levels.locals) + levels.n_guides
     outputs = {model.blend.weights.shape[1], len(linear.intercept)}
     if levels is not None:
         outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
@@ -71,7 +73,18 @@ def _skew_ridge_holds(model: Any) -> bool:
     if not hasattr(model, "_models"):
         return True
     widths = {len(own.members.linear.scaling.scale) for own in model._models}
-    return widths == {model.n_features_in_} and _honest_holds(model, len(model._models))
+    fits = widths == {model.n_features_in_} and _companions_hold(model)
+    return fits and _honest_holds(model, len(model._models))
+
+
+def _companions_hold(model: Any) -> bool:
+    """Whether every output has the companions that its local fits and its blend know of."""
+    fitted = (model.companions_,) if model._single else model.companions_
+    if type(fitted) is not tuple or len(fitted) != len(model._models):
+        return False
+    levels = [own.members.levels for own in model._models]
+    wanted = [0 if two is None else two.n_guides - 1 for two in levels]
+    return [len(own) for own in fitted] == wanted
 
 
 def _local_ridge_holds(model: Any) -> bool:
@@ -160,9 +173,9 @@ LEVEL_TUNING = Record(
         "honest_by": Kind(str),
         "level_one": Maybe(CENTER_TUNING),
         "ridges": Floats("b"),
-        "trends": Floats("b"),
+        "trends": Floats("b g"),
         "scales": Floats("* d"),
-        "guide_scales": Floats("b"),
+        "guide_scales": Floats("b g"),
     },
     alone=True,
 )
@@ -176,18 +189,38 @@ HONEST: dict[str, Field] = {
     "_honest": Items(Floats("R", "R p"), tuple),
     **INTERVALS,
 }
-SKEW_RIDGE = Estimator(
-    SkewRidge,
-    {
-        **HONEST,
-        "weights_": Floats("M", "M p"),
-        "feature_scale_": Floats("d", "d p"),
-        "tuning_": OneOrTuple(LEVEL_TUNING),
-        "_models": Items(BLENDED, tuple),
-    },
-    optional=NAMES,
-    holds=_skew_ridge_holds,
-)
+
+
+def skew_ridge(companion: Field, own: Collection[type]) -> Estimator:
+    """The layout of a SkewRidge whose fitted companions are such fields, of classes of our own."""
+    return Estimator(
+        SkewRidge,
+        {
+            **HONEST,
+            "weights_": Floats("M", "M p"),
+            "feature_scale_": Floats("d", "d p"),
+            "companions_": OneOrTuple(Items(companion)),
+            "tuning_": OneOrTuple(LEVEL_TUNING),
+            "_models": Items(BLENDED, tuple),
+        },
+        optional=NAMES,
+        holds=_skew_ridge_holds,
+        refusal=lambda model: _foreign_companion(model, own),
+    )
+
+
+def _foreign_companion(model: Any, own: Collection[type]) -> str | None:
+    """Why a companion keeps a model from being saved, if one does."""
+    foreign = [c for c in model.companions or () if type(c) not in own]
+    if not foreign:
+        return None
+    return (
+        f"its companion {type(foreign[0]).__name__} is no estimator of skewridge's own, and model files hold data "
+        "and never code. Save it with pickle or joblib, or fit a SkewRidge without companions to a table that has "
+        "the cross-fitted predictions of this one as a column"
+    )
+
+
 LOCAL_KERNEL_RIDGE = Estimator(
     LocalKernelRidge,
     {

@@ -1,6 +1,6 @@
-"""Learn a kernel's scales, its ridge and its trend by the gradient of the leave-one-out error.
+"""Learn a kernel's scales, its ridge and its trends by the gradient of the leave-one-out error.
 
-Adam on the logarithms of scales s, ridge c and trend, one small sample of rows a step, with the
+Adam on the logarithms of scales s, ridge c and trends, one small sample of rows a step, with the
 gradient of the loss L divided by sqrt(L var y): between log L, which forgets rare rows, and L,
 which sees nothing else. The answer is the mean of the last steps.
 """
@@ -36,20 +36,20 @@ PAIRS = 2000  # of rows that the median distance is taken over
 
 @dataclass(frozen=True)
 class LearnedKernel:
-    """Scales, ridge and trend, and how the learning went.
+    """Scales, ridge and trends, and how the learning went.
 
     Attributes
     ----------
     scales : (d,) array, what features are multiplied by before they enter the kernel
-    ridge : float, c in k(s z, s z') + trend Q Q' + c diag(1 / f)
-    trend : float; 0 where there is no Q
+    ridge : float, c in k(s z, s z') + Q diag(trends) Q' + c diag(1 / f)
+    trends : (k,) array, one for every column of Q
     losses : (n_steps,) array, the leave-one-out error of every step's sample over the variance of
         y; NaN for steps that could not be used
     """
 
     scales: FloatArray
     ridge: float
-    trend: float
+    trends: FloatArray
     losses: FloatArray
 
     @property
@@ -59,7 +59,7 @@ class LearnedKernel:
 
     @property
     def learned(self) -> bool:
-        """False if no step could be used: scales, ridge and trend are the starting values."""
+        """False if no step could be used: scales, ridge and trends are the starting values."""
         return self.n_used > 0
 
 
@@ -72,15 +72,14 @@ def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> one, other = (LearnedKernel(np.array([s]), s, 0.0, np.zeros(1)) for s in (1.0, 4.0))
+    >>> one, other = (LearnedKernel(np.array([s]), s, np.empty(0), np.zeros(1)) for s in (1.0, 4.0))
     >>> average_kernel([one, other]).scales, average_kernel([one, other]).ridge
     (array([2.]), 2.0)
     """
-    with np.errstate(divide="ignore"):  # the trend is 0 where there is none
-        theta = np.log([[*own.scales, own.ridge, own.trend] for own in kernels]).mean(axis=0)
-    *scales, ridge, trend = np.exp(theta)
+    theta = np.log([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
+    values, d = np.exp(theta.mean(axis=0)), len(kernels[0].scales)
     losses = np.concatenate([own.losses for own in kernels])
-    return LearnedKernel(np.array(scales), float(ridge), float(trend), losses)
+    return LearnedKernel(values[:d], float(values[d]), values[d + 1 :], losses)
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Start:
-    """Where theta = (log scales, log ridge, log trend) begins, its bounds, and what is learned."""
+    """Where theta = (log scales, log ridge, log trends) begins, its bounds, and what is learned."""
 
     theta: FloatArray
     low: FloatArray
@@ -109,7 +108,8 @@ class _Start:
         """The gradient to follow: zero where nothing is learned, summed over scales that move as one."""
         gradient = _gradient(found)
         if self.common:
-            gradient[:-2] = gradient[:-2].sum()
+            d = len(found.log_scales)
+            gradient[:d] = gradient[:d].sum()
         return np.where(self.free, gradient, 0.0)
 
     def bounded(self, theta: FloatArray) -> FloatArray:
@@ -134,17 +134,17 @@ def learn_kernel(
     n_steps: int = N_STEPS,
     batch_size: int = BATCH_SIZE,
 ) -> LearnedKernel:
-    """Learn scales, ridge and trend by the exact gradient of the leave-one-out error.
+    """Learn scales, ridge and trends by the exact gradient of the leave-one-out error.
 
     Parameters
     ----------
-    kernel : Kernel; of polynomial and sobolev only ridge and trend are learned
+    kernel : Kernel; of polynomial and sobolev only ridge and trends are learned
     Z : (N, d) array of distinct rows in their canonical order, without scales
     Y : (N, p) array, in any units; outputs share what is learned, constant ones are ignored
     seed : int, the key of all draws
     local : bool, learn on balls (a row and its nearest ones, the nearer half counts) instead of
         random rows
-    Q : (N, k) array of trend columns, or None
+    Q : (N, k) array of trend columns, each with a trend of its own, or None
     frequencies : (N,) array, how often every row occurs; None: once
     weights : (N,) array of loss weights >= 0, frequencies times scores; None: the frequencies
     scales : (d,) array of starting values; None: 1 / median distance
@@ -212,12 +212,12 @@ def _start(
     d, scaled = rows.Z.shape[1], rows.kernel.name not in BANDWIDTH_FREE
     if scales is None:
         scales = np.full(d, 1.0 / _median_distance(rows.kernel, rows.Z, seed) if scaled else 1.0)
-    first_ridge = START_RIDGE if ridge is None else ridge
+    first_ridge, k = START_RIDGE if ridge is None else ridge, rows.Q.shape[1]
     return _Start(
-        theta=np.log(np.append(scales, [first_ridge, START_TREND])),
-        low=np.log(np.append(scales / MOST_STRETCH, [RIDGES[0], TRENDS[0]])),
-        high=np.log(np.append(scales * MOST_STRETCH, [RIDGES[1], TRENDS[1]])),
-        free=np.append(np.full(d, scaled and learn_scales), [ridge is None, rows.Q.shape[1] > 0]),
+        theta=np.log(np.append(scales, [first_ridge, *[START_TREND] * k])),
+        low=np.log(np.append(scales / MOST_STRETCH, [RIDGES[0], *[TRENDS[0]] * k])),
+        high=np.log(np.append(scales * MOST_STRETCH, [RIDGES[1], *[TRENDS[1]] * k])),
+        free=np.append(np.full(d, scaled and learn_scales), [ridge is None, *[True] * k]),
     )
 
 
@@ -243,16 +243,16 @@ def _descend(
     n_steps: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the mean of the last steps' theta, and the losses of all steps."""
-    theta, adam = start.theta, Adam(len(start.theta))
+    theta, adam, d = start.theta, Adam(len(start.theta)), rows.Z.shape[1]
     losses, path = np.full(n_steps, np.nan), np.full((n_steps, len(theta)), np.nan)
     for t in range(n_steps):
-        sample = draws.draw(t + 1, np.exp(theta[:-2]))
+        sample = draws.draw(t + 1, np.exp(theta[:d]))
         if not np.any(rows.weights[sample.rows[sample.counted]] > 0.0):
             continue
         try:
             found = _evaluate(rows, sample, theta)
         except np.linalg.LinAlgError:
-            theta = start.bounded(theta + RAISE * (np.arange(len(theta)) == len(theta) - 2))
+            theta = start.bounded(theta + RAISE * (np.arange(len(theta)) == d))
             continue
         losses[t] = found.loss
         move = adam.move(start.gradient(found))
@@ -262,14 +262,14 @@ def _descend(
 
 def _evaluate(rows: _Rows, sample: Sample, theta: FloatArray) -> LeaveOneOut:
     """The leave-one-out loss and gradient of a sample; LinAlgError where they are not finite."""
-    own = sample.rows
+    own, d = sample.rows, rows.Z.shape[1]
     with np.errstate(all="ignore"):  # what is not finite is refused by name
         return leave_one_out(
             rows.kernel,
-            rows.Z[own] * np.exp(theta[:-2]),
+            rows.Z[own] * np.exp(theta[:d]),
             rows.Y[own],
-            float(np.exp(theta[-2])),
-            trend=float(np.exp(theta[-1])),
+            float(np.exp(theta[d])),
+            trend=np.exp(theta[d + 1 :]),
             Q=rows.Q[own],
             frequencies=rows.frequencies[own],
             weights=rows.weights[own] * sample.counted,
@@ -278,7 +278,7 @@ def _evaluate(rows: _Rows, sample: Sample, theta: FloatArray) -> LeaveOneOut:
 
 def _gradient(found: LeaveOneOut) -> FloatArray:
     """The gradient in theta over sqrt(L var y); var y is 1."""
-    gradient = np.append(found.log_scales, [found.log_ridge, found.log_trend])
+    gradient = np.concatenate([found.log_scales, [found.log_ridge], found.log_trend])
     return np.asarray(gradient / np.sqrt(found.loss + LEAST_LOSS))
 
 
@@ -298,10 +298,10 @@ def _mean_of_last(path: FloatArray, start: FloatArray) -> FloatArray:
 
 
 def _as_learned(rows: _Rows, theta: FloatArray, losses: FloatArray) -> LearnedKernel:
-    values = np.exp(theta)
+    values, d = np.exp(theta), rows.Z.shape[1]
     return LearnedKernel(
-        scales=values[:-2],
-        ridge=float(values[-2]),
-        trend=float(values[-1]) if rows.Q.shape[1] else 0.0,
+        scales=values[:d],
+        ridge=float(values[d]),
+        trends=values[d + 1 :],
         losses=losses,
     )

@@ -2,7 +2,7 @@
 
 With scaled rows s z, ridge c, frequencies f and trend columns Q::
 
-    G = k(s z, s z') + trend Q Q' + c diag(1 / f)
+    G = k(s z, s z') + Q diag(trend) Q' + c diag(1 / f)
     P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1)
     e_i = (P y)_i / P_ii
     L = sum w e^2 / sum w
@@ -30,21 +30,22 @@ from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, cholesky, cho
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """The leave-one-out loss and its gradient in the logarithms of scales, ridge and trend.
+    """The leave-one-out loss and its gradient in the logarithms of scales, ridge and trends.
 
     Attributes
     ----------
     loss : float, sum w e^2 / sum w, the mean over outputs
     errors : (n, p) array of left-out errors e
     log_scales : (d,) array, dL / dlog s_f; zeros for kernels without scales (polynomial, sobolev)
-    log_ridge, log_trend : float, dL / dlog c and dL / dlog trend
+    log_ridge : float, dL / dlog c
+    log_trend : (k,) array, dL / dlog trend_j of every column of Q
     """
 
     loss: float
     errors: FloatArray
     log_scales: FloatArray
     log_ridge: float
-    log_trend: float
+    log_trend: FloatArray
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def left_out_errors(
     Y: FloatArray,
     ridge: float,
     *,
-    trend: float = 0.0,
+    trend: float | FloatArray = 0.0,
     Q: FloatArray | None = None,
     frequencies: FloatArray | None = None,
     groups: IntArray | None = None,
@@ -103,7 +104,7 @@ def leave_one_out(
     Y: FloatArray,
     ridge: float,
     *,
-    trend: float = 0.0,
+    trend: float | FloatArray = 0.0,
     Q: FloatArray | None = None,
     frequencies: FloatArray | None = None,
     weights: FloatArray | None = None,
@@ -119,7 +120,7 @@ def leave_one_out(
     Z : (n, d) array, rows already multiplied by their scales
     Y : (n, p) array, in units of the outputs' standard deviations: their losses are averaged
     ridge : float, c > 0
-    trend : float, what multiplies Q Q'
+    trend : float or (k,) array >= 0, what multiplies q q' of all columns of Q, or of every one
     Q : (n, k) array of trend columns, or None
     frequencies : (n,) array, how often every row occurs; None: once
     weights : (n,) array of loss weights >= 0; None: the frequencies
@@ -155,7 +156,7 @@ def leave_one_out(
         errors=blocks.errors,
         log_scales=scales,
         log_ridge=ridge * float(np.sum(M.diagonal() / f)),
-        log_trend=trend * float(np.sum(Q * (M @ Q))),
+        log_trend=trend * np.ascontiguousarray((Q * (M @ Q)).T).sum(axis=1),
     )
     _check_finite(found)
     return found
@@ -165,7 +166,7 @@ def _inverse(
     kernel: Kernel,
     Z: FloatArray,
     ridges: FloatArray,
-    trend: float,
+    trend: float | FloatArray,
     Q: FloatArray,
 ) -> _Inverse:
     """G in the lower triangle of a matrix whose upper one keeps the similarities; then P."""
@@ -260,7 +261,7 @@ def _check_weights(w: FloatArray, n: int) -> None:
 
 
 def _check_finite(found: LeaveOneOut) -> None:
-    numbers = [found.loss, found.log_ridge, found.log_trend, *found.log_scales]
+    numbers = [found.loss, found.log_ridge, *found.log_trend, *found.log_scales]
     if not np.isfinite(numbers).all():
         raise np.linalg.LinAlgError(
             f"the leave-one-out loss, {found.loss:g}, and its gradient must be finite: raise the ridge"

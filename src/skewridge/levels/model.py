@@ -1,0 +1,127 @@
+"""What two levels leave behind: the models of the blend's members, as they predict and are saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from skewridge._typing import FloatArray
+from skewridge.cells.learned import LocalModel
+from skewridge.centers.scales import Transform
+from skewridge.features.rank_forms import FeatureForms
+from skewridge.kernels import Kernel, Product
+from skewridge.ridge.linear import LinearModel
+
+
+@dataclass(frozen=True)
+class GlobalModel:
+    """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
+
+    Attributes
+    ----------
+    transform : what rows go through first
+    centers : (m, D) array of transformed rows
+    coef : (p, m) array
+    kernel : Kernel
+    intercepts, low, high, means, units : (p,) arrays
+    """
+
+    transform: Transform
+    centers: FloatArray
+    coef: FloatArray
+    kernel: Kernel
+    intercepts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    means: FloatArray
+    units: FloatArray
+
+    @cached_property
+    def product(self) -> Product:
+        """x -> k(x, centers) @ coef', prepared once."""
+        return self.kernel.product(self.centers, self.coef)
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Predict one block of rows, (n, p)."""
+        values = self.product(self.transform(X)) + self.intercepts
+        return np.clip(values, self.low, self.high) * self.units + self.means
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the fields, not the prepared product."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+
+@dataclass(frozen=True)
+class TwoLevels:
+    """The global fit and the local fits that see it, and its companions' values.
+
+    Attributes
+    ----------
+    level_one : GlobalModel
+    forms : FeatureForms, that local fits see
+    locals : tuple of LocalModel
+    mean, spread : float, guides are (g - mean) / spread, of level 1 and of every companion
+    """
+
+    level_one: GlobalModel
+    forms: FeatureForms
+    locals: tuple[LocalModel, ...]
+    mean: float
+    spread: float
+
+    @property
+    def n_guides(self) -> int:
+        """Level 1 and its companions."""
+        return self.locals[0].cells.n_guides
+
+    def predict(self, X: FloatArray, beside: FloatArray) -> Iterator[FloatArray]:
+        """Yield the members' predictions of one block of rows, each (n, 1); beside are companions'."""
+        first = self.level_one.predict(X)
+        forms, guide = self.forms(X), (np.hstack([first, beside]) - self.mean) / self.spread
+        yield first
+        for model in self.locals:
+            yield model.predict(forms, guide)
+
+
+@dataclass(frozen=True)
+class Members:
+    """All members of a blend; without levels where there are too few rows for them.
+
+    Attributes
+    ----------
+    levels : TwoLevels or None
+    linear : LinearModel
+    low, high : float, the bounds of every member's predictions: a line may go anywhere off the rows
+    """
+
+    levels: TwoLevels | None
+    linear: LinearModel
+    low: float = -np.inf
+    high: float = np.inf
+
+    def predict(self, X: FloatArray, beside: FloatArray | None = None) -> list[FloatArray]:
+        """Every member's predictions of one block of rows, (n, 1) each, in the order of the weights.
+
+        ``beside``, (n, c), are the companions' predictions; None where there are none.
+        """
+        if self.levels is None:
+            return self.within([self.linear.predict(X)])
+        beside = self.bounded(np.empty((len(X), 0)) if beside is None else beside)
+        levels = self.levels.predict(X, beside)
+        return self.within([*levels, self.linear.predict(X), *columns_of(beside)])
+
+    def bounded(self, values: FloatArray) -> FloatArray:
+        """Values clipped to the bounds."""
+        return np.clip(values, self.low, self.high)
+
+    def within(self, predictions: list[FloatArray]) -> list[FloatArray]:
+        """Predictions clipped to the bounds."""
+        return [self.bounded(own) for own in predictions]
+
+
+def columns_of(values: FloatArray) -> list[FloatArray]:
+    """The columns of a matrix, (n, 1) each."""
+    return [values[:, [j]] for j in range(values.shape[1])]
