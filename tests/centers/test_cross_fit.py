@@ -46,7 +46,7 @@ def test_values_are_those_of_refits_to_the_other_fold(copies, outputs, solver):
     X, Y, w = data_of(150, outputs, copies)
     settings = CenterSettings(n_centers=25, adapt=0.5, solver=solver)
     fit = fit_global(X, Y, w, settings, **HOW)
-    values = cross_fit(fit, X, Y, w, settings, **HOW)
+    values = cross_fit(fit, X, Y, w, settings, **HOW).values
     np.testing.assert_allclose(values, brute_force(fit, X, Y, w), atol=1e-6 * Y.std())
 
 
@@ -56,10 +56,10 @@ def test_a_rows_own_response_does_not_change_its_value_at_given_settings():
     pool = candidate_rows(X, Y, w, 1, 3).in_folds(N_PARTS)
     own = pool.folds[pool.member] == 0
     one_slice = CenterSettings(n_centers=25, adapt=0.5, slices=1, bounds=None)
-    before = cross_fit(fit, X, Y, w, one_slice, **HOW)
+    before = cross_fit(fit, X, Y, w, one_slice, **HOW).values
     moved = Y.copy()
     moved[own] += np.random.default_rng(1).normal(size=(own.sum(), 1))
-    after = cross_fit(fit, X, moved, w, one_slice, **HOW)
+    after = cross_fit(fit, X, moved, w, one_slice, **HOW).values
     np.testing.assert_allclose(after[own], before[own], atol=1e-9 * Y.std())
     assert np.abs(after[~own] - before[~own]).max() > 1e-2
 
@@ -71,22 +71,22 @@ def test_copies_share_a_value_and_equal_weights():
     found = []
     for rows in ((X, Y, times.astype(float)), (X[which], Y[which], np.ones(len(which)))):
         fit = fit_global(*rows, SETTINGS, **HOW)
-        found.append(cross_fit(fit, *rows, SETTINGS, **HOW))
+        found.append(cross_fit(fit, *rows, SETTINGS, **HOW).values)
     np.testing.assert_allclose(found[1], found[0][which], atol=1e-8 * Y.std())
 
 
 def test_chunks_and_threads_change_no_bit():
     X, Y, w = data_of(5000)
     fit = fit_global(X, Y, w, SETTINGS, **HOW)
-    expected = cross_fit(fit, X, Y, w, SETTINGS, **HOW)
+    expected = cross_fit(fit, X, Y, w, SETTINGS, **HOW).values
     table = Table((ArrayChunk(X[:1100]), ArrayChunk(X[1100:])), 2)
     for rows, n_jobs in ((X, 2), (table, 1), (table, 2)):
         how = HOW | {"job": Job(n_jobs=n_jobs)}
-        np.testing.assert_array_equal(cross_fit(fit, rows, Y, w, SETTINGS, **how), expected)
+        np.testing.assert_array_equal(cross_fit(fit, rows, Y, w, SETTINGS, **how).values, expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_rows_have_finite_values(n):
     X, Y, w = data_of(n)
     fit = fit_global(X, Y, w, CenterSettings(), **HOW)
-    assert np.isfinite(cross_fit(fit, X, Y, w, CenterSettings(), **HOW)).all()
+    assert np.isfinite(cross_fit(fit, X, Y, w, CenterSettings(), **HOW).values).all()

@@ -10,8 +10,10 @@ from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.engine.job import Job
 from skewridge.levels.companions import companion_values, fit_companions, no_companions
-from skewridge.levels.fit import fit_blended, outer_folds, outer_predictions
+from skewridge.levels.fit import fit_blended
 from skewridge.levels.members import LevelSettings, Rows, fit_beside, fit_members
+from skewridge.levels.outer_folds import fit_outer
+from tests.levels.test_outer_folds import outer_rows
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,10 @@ def test_rows_with_equal_x_share_a_fold():
 
 def test_outer_folds_go_around_companions_in_the_thread_that_fits():
     X, y = table(60, 1)
-    line, rows = Line(), as_rows(X, y)
-    honest = outer_predictions(rows, settings(line), Job(2))
-    folds = outer_folds(rows)
+    line = Line()
+    rows, deal = outer_rows(X, y)
+    X, y, folds = rows.X, rows.y[:, 0], np.argmax(deal.held, axis=1)
+    honest = fit_outer(rows, y, outer_rows(X, y)[1], settings(line), Job(2)).honest()
     outside = [call for call in line.calls if len(call[0]) == 48]
     assert len(line.calls) == 5 * 3
     assert len(outside) == 5
@@ -130,11 +133,14 @@ def test_the_engine_is_the_reference_with_two_guides():
     found = fit_members(rows, how, Job(), beside=fits.honest)
     levels, beside = found.members.levels, fits.predict(new)
     guide = (np.hstack([found.honest[0], fits.honest]) - levels.mean) / levels.spread
-    new_guide = (np.hstack([levels.level_one.predict(new), beside]) - levels.mean) / levels.spread
+    seen = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(new)))
+    new_guide = (np.hstack([seen, beside]) - levels.mean) / levels.spread
     forms, new_forms = levels.forms(X), levels.forms(new)
     predictions = found.members.predict(new, beside)
     assert len(predictions) == len(found.honest) == how.n_members == 5
-    for place, (kernel, model, learned) in enumerate(zip(how.kernels, levels.locals, found.learned, strict=True), 1):
+    for place, (kernel, model, learned) in enumerate(
+        zip(how.kernels, levels.locals, found.learned.locals, strict=True), 1
+    ):
         assert learned.trends.shape == (2,)
         Z = np.column_stack([forms[:, model.used], guide]) * model.scales
         Z_new = np.column_stack([new_forms[:, model.used], new_guide]) * model.scales

@@ -5,9 +5,10 @@ import pytest
 
 from skewridge import reference
 from skewridge.engine.job import Job
-from skewridge.levels.fit import fit_blended, outer_folds, outer_predictions
+from skewridge.levels.fit import fit_blended
 from skewridge.levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
-from skewridge.levels.planning import is_small
+from skewridge.levels.outer_folds import fit_outer
+from tests.levels.test_outer_folds import outer_rows
 
 SETTINGS = LevelSettings(cell_size=60, seed=3)
 
@@ -38,9 +39,10 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
     forms, new_forms = levels.forms(X), levels.forms(new)
     guide = (found.honest[0] - levels.mean) / levels.spread
     first = levels.level_one.predict(new)[:, 0]
-    new_guide = (first[:, None] - levels.mean) / levels.spread
+    seen = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(new)))
+    new_guide = (seen - levels.mean) / levels.spread
     honest, predictions = [found.honest[0][:, 0]], [first]
-    for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned, strict=True):
+    for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned.locals, strict=True):
         local = reference.Local(kernel, model.scales, learned.ridge, learned.trends)
         Z, Z_new = (
             np.column_stack([f[:, model.used], g]) * model.scales for f, g in ((forms, guide), (new_forms, new_guide))
@@ -65,48 +67,14 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
 
 def test_the_blend_is_the_references(fitted):
     X, y, fit = fitted
-    honest = np.column_stack(outer_predictions(as_rows(*distinct_order(X, y)), SETTINGS, Job()))
-    ordered = distinct_order(X, y)[1]
+    rows, deal = outer_rows(X, y)
+    honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS, Job()).honest())
+    ordered = rows.y[:, 0]
     np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
     new = table(40, 3, 1)[0]
     members = np.hstack(fit.model.members.predict(new))
     expected = reference.blend(honest, ordered, members)
     np.testing.assert_allclose(fit.model.predict(new)[:, 0], expected, atol=1e-8 * y.std())
-
-
-def distinct_order(X, y):
-    """The rows in the order of the hash of x, which a fit puts them in."""
-    from skewridge.ridge.distinct import collapse_rows
-
-    rows = collapse_rows(X, y[:, None], np.ones(len(y)), SETTINGS.seed).rows
-    return X[rows], y[rows]
-
-
-def test_few_rows_are_judged_by_outer_folds_that_share_the_response_out():
-    assert is_small(2999, 2)
-    assert not is_small(3000, 2)
-    assert is_small(4999, 100)
-    assert not is_small(5000, 100)
-    X, y, _ = table(103, 2, 0)
-    folds = outer_folds(as_rows(X, y))
-    assert np.bincount(folds).tolist() == [21, 21, 21, 20, 20]
-    means = [y[folds == f].mean() for f in range(5)]
-    assert np.ptp(means) < 0.3 * y.std()
-
-
-def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
-    X, y, _ = table(80, 2, 0)
-    rows = as_rows(X, y)
-    folds = outer_folds(rows)
-    honest = outer_predictions(rows, SETTINGS, Job())
-    own = folds == folds[7]
-    changed = y.copy()
-    changed[7] += 1e-3  # keeps the order of the responses, and so the folds
-    assert np.array_equal(outer_folds(as_rows(X, changed)), folds)
-    again = outer_predictions(as_rows(X, changed), SETTINGS, Job())
-    for before, after in zip(honest, again, strict=True):
-        assert np.array_equal(before[own], after[own])
-        assert not np.array_equal(before[~own], after[~own])
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, FEWEST_ROWS - 1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,24 @@ from skewridge.engine.passes import map_rows
 N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a row's own response
 
 
+@dataclass(frozen=True)
+class CrossFit:
+    """Values at the training rows by fits that have not seen them, and the mean of these fits.
+
+    Attributes
+    ----------
+    values : (N, p) array, in units of y
+    centers : (m, D) array, the centres of all fits as the kernel sees them
+    coef : (p, m) array, of responses in units of their size
+    intercepts : (p,) array
+    """
+
+    values: FloatArray
+    centers: FloatArray
+    coef: FloatArray
+    intercepts: FloatArray
+
+
 def cross_fit(
     fit: GlobalFit,
     X: RowData,
@@ -29,8 +49,8 @@ def cross_fit(
     seed: int,
     budget: Budget,
     job: Job,
-) -> FloatArray:
-    """Return honest values of a fit at its training rows in units of y, (N, p).
+) -> CrossFit:
+    """Return honest values of a fit at its training rows, and the fits that they come from.
 
     Distinct rows are dealt to two folds, which share the slices of the response out; rows with
     equal x share a fold. A row's value is that of the fit to the other fold, centres drawn there,
@@ -48,7 +68,7 @@ def cross_fit(
     >>> X = np.random.default_rng(0).random((200, 1))
     >>> rows = X, np.sin(5 * X), np.ones(200), CenterSettings()
     >>> how = {"seed": 0, "budget": Budget(), "job": Job()}
-    >>> values = cross_fit(fit_global(*rows, **how), *rows, **how)
+    >>> values = cross_fit(fit_global(*rows, **how), *rows, **how).values
     >>> bool(np.abs(values - np.sin(5 * X)).max() < 0.05)
     True
     """
@@ -98,22 +118,34 @@ def cross_fit_rows(
     *,
     budget: Budget,
     job: Job,
-) -> FloatArray:
+) -> CrossFit:
     """Cross-fit rows whose candidates are known."""
     rows = rows.in_folds(N_PARTS)
     Z = through(fit.transform, rows.X)
     folds = rows.candidates.folds
     parts = [_part(fit, rows, Z, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
+    predictors = [_predictor(fit, part) for part in parts]
     n_outputs = rows.Y.shape[1]
 
     def values(Z: FloatArray, own: npt.NDArray[np.int8]) -> FloatArray:
         out = np.empty((len(Z), n_outputs))
         for fold in np.unique(own):
-            out[own == fold] = parts[fold].predict(Z[own == fold])
+            out[own == fold] = predictors[fold].predict(Z[own == fold])
         return out
 
     found = map_rows(values, [Z, folds[rows.candidates.member]], job, "cross-fit")
-    return np.concatenate(list(found)) * rows.units + rows.means
+    return CrossFit(
+        values=np.concatenate(list(found)) * rows.units + rows.means,
+        centers=np.vstack([centers for centers, _, _ in parts]),
+        coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
+        intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
+    )
+
+
+def _predictor(fit: GlobalFit, part: tuple[FloatArray, FloatArray, FloatArray]) -> Predictor:
+    centers, coef, intercepts = part
+    product = fit.model.basis.kernel.product(centers, coef)
+    return Predictor(product, intercepts, fit.model.low, fit.model.high)
 
 
 def _part(
@@ -125,8 +157,8 @@ def _part(
     fold: int,
     budget: Budget,
     job: Job,
-) -> Predictor:
-    """The fit to the rows outside a fold; to all rows where there are none outside."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Centres, coefficients and intercepts of the fit to the rows outside a fold; to all where there are none."""
     model, candidate = fit.model, fit.choice.candidate
     outside = fold if np.any(rows.candidates.folds != fold) else -1
     system = make_system(
@@ -139,5 +171,4 @@ def _part(
         fold=outside,
     )
     solved = solve_system(system, settings, budget, job)
-    product = system.basis.kernel.product(system.basis.centers, system.basis.dual(solved.beta))
-    return Predictor(product, system.intercepts, model.low, model.high)
+    return system.basis.centers, system.basis.dual(solved.beta), system.intercepts

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
-from skewridge.centers.cross_fit import cross_fit, cross_fit_folds
+from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job, run
@@ -23,7 +23,7 @@ from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
-from skewridge.levels.model import GlobalModel, Members, TwoLevels, columns_of
+from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, columns_of
 from skewridge.ridge.learning import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
@@ -88,7 +88,7 @@ class Rows:
         """Frequency times score, (n,)."""
         return self.frequencies if self.scores is None else self.frequencies * self.scores
 
-    def some(self, places: FloatArray) -> Rows:
+    def some(self, places: IntArray | BoolArray) -> Rows:
         """Rows by their places, or by a mask."""
         scores = None if self.scores is None else self.scores[places]
         return replace(
@@ -180,7 +180,7 @@ def fit_members(
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
     level_one = _fit_level_one(rows, settings, forms, learned, job, budget)
-    honest = cross_fit(
+    crossed = cross_fit(
         level_one,
         rows.X,
         rows.y,
@@ -192,12 +192,12 @@ def fit_members(
     )
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
-    guide = (np.hstack([honest, beside]) - mean) / spread
+    guide = (np.hstack([crossed.values, beside]) - mean) / spread
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, job)
     models = tuple(fit.model for fit in locals_)
-    levels = TwoLevels(_as_model(level_one), forms, models, mean, spread)
+    levels = TwoLevels(_as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
-    left_out = alone.within([honest, *others])
+    left_out = alone.within([crossed.values, *others])
     return MembersFit(replace(alone, levels=levels), left_out, level_one, _learned(level_one, locals_))
 
 
@@ -240,6 +240,15 @@ def _as_model(fit: GlobalFit) -> GlobalModel:
         high=model.high,
         means=fit.means,
         units=fit.units,
+    )
+
+
+def _as_guide(fit: GlobalFit, crossed: CrossFit) -> GuideModel:
+    return GuideModel(
+        centers=crossed.centers,
+        coef=crossed.coef,
+        kernel=fit.model.basis.kernel,
+        intercepts=crossed.intercepts,
     )
 
 

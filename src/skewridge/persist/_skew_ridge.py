@@ -17,7 +17,7 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.levels.blend import Blend, StatedRisk
 from skewridge.levels.fit import BlendedModel
-from skewridge.levels.model import GlobalModel, Members, TwoLevels
+from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels
 from skewridge.levels.tuning import LevelTuning
 from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
 from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
@@ -35,11 +35,14 @@ def _local_holds(model: LocalModel) -> bool:
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
-    """Whether level 1 takes the rows that local fits take, and these know their forms and the same guides."""
+    """Whether level 1 takes the rows that local fits take, its guide is as wide, and these know forms and guides."""
     own = [levels.level_one.transform, levels.forms]
     widths = {_width(transform) for transform in own}
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
     n_guides = {model.cells.n_guides for model in levels.locals}
+    guide, first = levels.guide, levels.level_one
+    if guide.centers.shape[1] != first.centers.shape[1] or len(guide.intercepts) != len(first.intercepts):
+        return False
     return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
 
 
@@ -136,10 +139,21 @@ GLOBAL = Record(
     holds=_global_holds,
     alone=True,
 )
+GUIDE = Record(
+    GuideModel,
+    {
+        "centers": Floats("m *"),
+        "coef": Floats("p m"),
+        "kernel": kernel_layout("*"),
+        "intercepts": Floats("p"),
+    },
+    alone=True,
+)
 LEVELS = Record(
     TwoLevels,
     {
         "level_one": GLOBAL,
+        "guide": GUIDE,
         "forms": FORMS,
         "locals": Items(LOCAL, tuple),
         "mean": Number(),
