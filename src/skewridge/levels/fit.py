@@ -12,13 +12,7 @@ from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
 from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
 from skewridge.levels.companions import FittedCompanion
-from skewridge.levels.members import (
-    LevelSettings,
-    MembersFit,
-    Rows,
-    fit_beside,
-    fit_members,
-)
+from skewridge.levels.members import LevelSettings, MembersFit, Rows, fit_beside, fit_members
 from skewridge.levels.model import Members
 from skewridge.levels.planning import N_OUTER_FOLDS, is_small
 from skewridge.ridge.distinct import collapse_rows
