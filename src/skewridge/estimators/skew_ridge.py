@@ -25,6 +25,7 @@ from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.levels.blend import MOST_MEMBERS
+from skewridge.levels.companions import companion_values
 from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
 from skewridge.levels.members import LevelSettings
 from skewridge.levels.planning import LevelSize, require_memory
@@ -32,7 +33,7 @@ from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
-MOST_KERNELS = 4
+MOST_KERNELS = 4  # which leave room for companions: a blend takes a few members more
 
 
 class SkewRidge(HonestEstimator):
@@ -159,6 +160,8 @@ class SkewRidge(HonestEstimator):
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
         tunings = [tuning_of(fit, self._kernels, kept, names) for fit in fits]
+        for fit in fits if len(kept) < len(X) else ():  # what cannot be predicted is refused before anything changes
+            companion_values(fit.companions, np.delete(X, kept, axis=0))
 
         self._take_over(checked)
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
@@ -171,8 +174,11 @@ class SkewRidge(HonestEstimator):
 
     def _values(self, X: FloatArray) -> FloatArray:
         """Predictions within the bounds, (n, p); companions predict all rows at once, before any thread starts."""
-        beside = [companion_predictions(own, X) for own in self._fitted_companions]
-        return super()._values(np.hstack([X, *beside]) if any(map(len, self._fitted_companions)) else X)
+        if not any(map(len, self._fitted_companions)):
+            return super()._values(X)
+        with one_blas_thread():
+            beside = [companion_predictions(own, X) for own in self._fitted_companions]
+        return super()._values(np.hstack([X, *beside]))
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
         """Predict rows that bring their companions' predictions as further columns."""
