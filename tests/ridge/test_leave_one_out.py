@@ -176,4 +176,4 @@ def test_what_cannot_be_left_out_is_refused():
     with pytest.raises(ValueError, match="check `weights`"):
         leave_one_out(kernel, Z, Y, 0.1, weights=np.zeros(len(Z)))
     with pytest.raises(ValueError, match="no scales to learn"):
-        some_kernel("sobolev", Z).scale_gradient(Z, Z, Z)
+        some_kernel("sobolev", Z).scale_gradient(Z, Z, Z, Z, Z)

@@ -710,22 +710,35 @@ def _add_squares(x, right, start, row, out):
         out[g] += s0
 
 
-@njit(nogil=True, cache=True)
-def scale_gradient(code, degree, left, right, similar, weights, out):
-    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1 and a symmetric W.
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _add_pulls(row, curvature, v, a, i, pulls):
+    """Multiply row by 2 W_ij, j > i, for W = curvature - (v'a + a'v) / 2."""
+    m, start = row.size, i + 1
+    for j in range(m):
+        pulls[j] = 2.0 * curvature[i, start + j]
+    for q in range(v.shape[0]):
+        own_v, own_a, right_v, right_a = v[q, i], a[q, i], v[q, start:], a[q, start:]
+        for j in range(m):
+            pulls[j] -= own_v * right_a[j] + own_a * right_v[j]
+    for j in range(m):
+        row[j] *= pulls[j]
 
-    Similarities and W are read above the diagonal: the halves are equal, and a row's distance to
-    itself is 0.
+
+@njit(nogil=True, cache=True)
+def scale_gradient(code, degree, left, right, similar, curvature, v, a, out):
+    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1.
+
+    W = curvature - (v'a + a'v) / 2 with v and a, (p, n); it and similarities are read above the
+    diagonal: the halves are equal, and a row's distance to itself is 0.
     """
     n = left.shape[0]
-    row = np.empty(n)
+    buffer, pulls = np.empty(n), np.empty(n)
     out[:] = 0.0
     for i in range(n - 1):
-        m = n - i - 1
-        row[:m] = similar[i, i + 1 :]
-        _slope(code, degree, row, m)
-        for j in range(m):
-            row[j] *= 2.0 * weights[i, i + 1 + j]
+        row = buffer[: n - i - 1]
+        row[:] = similar[i, i + 1 :]
+        _slope(code, degree, row, row.size)
+        _add_pulls(row, curvature, v, a, i, pulls)
         if code == LAPLACIAN:
             _add_absolutes(left[i], right, i + 1, row, out)
         else:

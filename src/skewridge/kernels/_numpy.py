@@ -283,11 +283,14 @@ def scale_gradient(
     left: FloatArray,
     right: FloatArray,
     similar: FloatArray,
-    weights: FloatArray,
+    curvature: FloatArray,
+    v: FloatArray,
+    a: FloatArray,
     out: FloatArray,
 ) -> None:
-    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1 and a symmetric W."""
-    pulls = 2.0 * np.triu(weights, 1) * _slope(code, degree, np.triu(similar, 1))
+    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1; W = C - (v'a + a'v) / 2."""
+    weights = 2.0 * curvature - (v.T @ a + a.T @ v)
+    pulls = np.triu(weights, 1) * _slope(code, degree, np.triu(similar, 1))
     for f, z in enumerate(right):
         gaps = np.abs(left[:, f, None] - z)
         out[f] = np.sum(pulls * (gaps if code == LAPLACIAN else gaps * gaps))

@@ -157,16 +157,21 @@ class Kernel:
         self._loop("gradient")(self.prepare(X), self.prepare_right(Z), coef, out)
         return out * self._stretch(X)
 
-    def scale_gradient(self, X: FloatArray, similar: FloatArray, weights: FloatArray) -> FloatArray:
-        """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f of every feature f at s = 1, (d,); W is symmetric.
+    def scale_gradient(
+        self, X: FloatArray, similar: FloatArray, curvature: FloatArray, V: FloatArray, A: FloatArray
+    ) -> FloatArray:
+        """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f of every feature f at s = 1, (d,).
 
-        ``similar`` has the rows' similarities above its diagonal, see :meth:`similarity_upper`.
+        W = curvature - (V A' + A V') / 2 with a symmetric curvature, (n, n), and V and A, (n, p), is
+        never formed. ``similar`` has the rows' similarities above its diagonal, see
+        :meth:`similarity_upper`.
         """
         if self.name in BANDWIDTH_FREE:
             names = ", ".join(name for name in KERNELS if name not in BANDWIDTH_FREE)
             raise ValueError(f"the {self.name} kernel has no scales to learn; use one of {names}")
         left, out = self.prepare(X), np.empty(X.shape[1])
-        self._loop("scale_gradient")(left, np.ascontiguousarray(left.T), similar, weights, out)
+        columns = (np.ascontiguousarray(own.T) for own in (left, V, A))
+        self._loop("scale_gradient")(left, next(columns), similar, curvature, *columns, out)
         return out
 
     def _stretch(self, X: FloatArray) -> FloatArray | float:

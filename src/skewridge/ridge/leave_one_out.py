@@ -147,16 +147,18 @@ def leave_one_out(
     A = solved.P @ (Y - Y.mean(axis=0))
     blocks = _left_out(solved.P, A, w, groups)
     share = 1.0 / (float(w.sum()) * Y.shape[1])
-    M = _loss_by_matrix(solved.P, A, blocks, share)
+    V, C = solved.P @ blocks.pulls, blocks.curvature  # dL/dG = 2 share [C - (V A' + A V') / 2]
     scales = np.zeros(Z.shape[1])
     if kernel.name not in BANDWIDTH_FREE:
-        scales = kernel.scale_gradient(Z, solved.similar, M)
+        scales = 2.0 * share * kernel.scale_gradient(Z, solved.similar, C, V, A)
+    by_ridge = C.diagonal() - np.sum(V * A, axis=1)
+    by_trend = np.sum(Q * (C @ Q), axis=0) - np.sum((Q.T @ V) * (Q.T @ A), axis=1)
     found = LeaveOneOut(
         loss=share * float(np.sum(w[:, None] * blocks.errors**2)),
         errors=blocks.errors,
         log_scales=scales,
-        log_ridge=ridge * float(np.sum(M.diagonal() / f)),
-        log_trend=trend * np.ascontiguousarray((Q * (M @ Q)).T).sum(axis=1),
+        log_ridge=2.0 * share * ridge * float(np.sum(by_ridge / f)),
+        log_trend=2.0 * share * trend * by_trend,
     )
     _check_finite(found)
     return found
@@ -186,15 +188,6 @@ def _inverse(
 
 def _left_out(P: FloatArray, A: FloatArray, w: FloatArray, groups: IntArray | None) -> _Blocks:
     return _single_rows(P, A, w) if groups is None else _groups(P, A, w, _members(groups))
-
-
-def _loss_by_matrix(P: FloatArray, A: FloatArray, blocks: _Blocks, share: float) -> FloatArray:
-    """dL/dG = 2 share [P D P - (v a' + a v') / 2], (n, n); overwrites the curvature."""
-    V = P @ blocks.pulls
-    M = blocks.curvature
-    M -= 0.5 * (V @ A.T + A @ V.T)
-    M *= 2.0 * share
-    return M
 
 
 def _single_rows(P: FloatArray, A: FloatArray, w: FloatArray) -> _Blocks:
