@@ -2,7 +2,16 @@ import numpy as np
 import pytest
 
 from skewridge.centers.cross_validation import CrossValidator, cv_work, fold_rows
-from skewridge.centers.ladder import LADDER, MOST_GIVEN_WORK, SHARES, choose, ladder, most_tried, spoken_for
+from skewridge.centers.ladder import (
+    GUIDES_LADDER,
+    LADDER,
+    MOST_GIVEN_WORK,
+    SHARES,
+    choose,
+    ladder,
+    most_tried,
+    spoken_for,
+)
 from skewridge.centers.rows import training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
@@ -41,6 +50,7 @@ def test_a_share_that_is_given_is_tried_with_the_ladders_centres(adapt):
 
 def test_no_more_centres_than_the_memory_holds_and_equal_candidates_once():
     assert ladder(None, None, 10**6, 10**6) == LADDER
+    assert ladder(None, None, 10**6, 10**6, GUIDES_LADDER) == GUIDES_LADDER
     assert ladder(None, None, 200, 10**6) == ((150, 0.8), (200, 0.8), (200, 0.5), (200, 0.0))
     assert ladder(None, None, 50, 10**6) == ((50, 0.8), (50, 0.5), (50, 0.0))
 

@@ -1,11 +1,21 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from skewridge.levels import blend
 from skewridge.levels.blend import Blend, fit_blend, stated_risk
 from skewridge.metrics import rare_mse, rare_region
+
+
+@pytest.fixture(autouse=True, scope="module")
+def all_rows_count():
+    """Rows that dominate have tests of their own, below."""
+    with mock.patch.object(blend, "MOST_SHARE", 1.0):
+        yield
 
 
 def some_members(n, M, seed=0, p=1):
@@ -241,3 +251,26 @@ def test_a_row_with_over_half_of_the_squared_error_is_named():
     perfect = stated_risk(y, y)
     assert perfect.dominant_row is None
     assert perfect.dominant_share == 0.0
+
+
+def test_one_extreme_row_does_not_decide_the_weights():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(300, 1))
+    good, poor = y + 0.1 * rng.normal(size=y.shape), y + rng.normal(size=y.shape)
+    y[7] = 50.0
+    poor[7], good[7] = 40.0, 0.0  # the poor member is less wrong there
+    decided = fit_blend([good, poor], y)[0].weights[:, 0]
+    without = fit_blend([np.delete(own, 7, 0) for own in (good, poor)], np.delete(y, 7, 0))[0].weights[:, 0]
+    with mock.patch.object(blend, "MOST_SHARE", 0.1):
+        found = fit_blend([good, poor], y)[0].weights[:, 0]
+    assert decided[1] > 0.7
+    np.testing.assert_allclose(found, without, atol=0.1)
+
+
+def test_a_row_keeps_its_weight_up_to_a_tenth_of_the_squared_error():
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=(200, 1))
+    members = [y + 0.3 * rng.normal(size=y.shape) for _ in range(2)]
+    plain = fit_blend(members, y)[0].weights
+    with mock.patch.object(blend, "MOST_SHARE", 0.1):
+        np.testing.assert_array_equal(fit_blend(members, y)[0].weights, plain)

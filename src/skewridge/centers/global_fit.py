@@ -53,7 +53,8 @@ class GlobalFit:
     tuning : CenterTuning, the same for people
     means, units : (p,) arrays, y = model * units + means
     column_scale : (d,) array, every column's scale: the root of the sum of squares over its forms
-    importances : (d,) array, mean squared slopes along every column's forms, over their sum
+    importances : (d,) array, mean squared slopes along every column's forms, over their sum; None
+        where the fit is a guide
     """
 
     transform: Transform
@@ -63,7 +64,7 @@ class GlobalFit:
     means: FloatArray
     units: FloatArray
     column_scale: FloatArray
-    importances: FloatArray
+    importances: FloatArray | None
 
     def predictor(self, single: bool = False) -> GlobalPredictor:
         """The predictor, in single precision where that is asked for and serves."""
@@ -179,7 +180,7 @@ def fit_choice(
         means=rows.means,
         units=rows.units,
         column_scale=_column_scale(transform),
-        importances=_importances(rows, Z, model, transform),
+        importances=None if settings.guides else _importances(rows, Z, model, transform),
     )
 
 

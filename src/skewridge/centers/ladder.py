@@ -6,6 +6,7 @@ step of the ladder is cross-validated along the penalties, and the least risk wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from skewridge.kernels.heuristics import penalty_rule
 from skewridge.ridge.learning import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
+GUIDES_LADDER = ((150, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
 FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
@@ -64,6 +66,7 @@ def ladder(
     adapt: float | None,
     most: int,
     n_outside: int,
+    rungs: Sequence[tuple[int, float]] = LADDER,
 ) -> tuple[tuple[int, float], ...]:
     """Return the numbers of centres and the adaptive shares to try.
 
@@ -79,7 +82,7 @@ def ladder(
     >>> ladder(50, None, most=10_000, n_outside=8_000)
     ((50, 0.8), (50, 0.5), (50, 0.0))
     """
-    steps: list[tuple[int, float]] = list(LADDER)
+    steps = list(rungs)
     if n_centers is not None:
         steps = [(n_centers, share) for share in SHARES]
     if adapt is not None:
@@ -151,7 +154,8 @@ def _climb(
     validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept, job)
     given = settings.n_centers and spoken_for(len(folded), settings.n_centers)
     outside = len(folded) - int(np.bincount(folded.candidates.folds).max())
-    steps = ladder(given, settings.adapt, most, outside)
+    rungs = GUIDES_LADDER if settings.guides else LADDER
+    steps = ladder(given, settings.adapt, most, outside, rungs)
     return [validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)) for m, adapt in steps]
 
 

@@ -29,6 +29,7 @@ class CenterSettings:
     bounds : what predictions stay between: "auto" (the range of y plus a tenth), None, or the ends
     forms : FeatureForms of the columns where scales are learned; None: those of the rows
     learned : LearnedKernel over all of these forms, instead of learning
+    guides : True for level 1 of two, whose fits correct it: a shorter ladder, and no importances
     """
 
     n_centers: int | None = None
@@ -44,6 +45,7 @@ class CenterSettings:
     bounds: Bounds = "auto"
     forms: FeatureForms | None = None
     learned: LearnedKernel | None = None
+    guides: bool = False
 
     def learns(self, kernel: str) -> bool:
         """True if scales, or the bandwidth, of a kernel are learned."""

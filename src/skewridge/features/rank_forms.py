@@ -8,7 +8,7 @@ Each form is a piecewise linear function of its column, flat beyond its first an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -69,6 +69,21 @@ class FeatureForms:
             knots=tuple(self.knots[j] for j in places),
             scores=tuple(self.scores[j] for j in places),
         )
+
+    def within(self, X: FloatArray) -> FeatureForms:
+        """The same forms, flat beyond the ranges of some rows' columns: as if these were all that is known.
+
+        Examples
+        --------
+        >>> forms = learn_forms(np.arange(5.0)[:, None])
+        >>> forms.within(np.array([[1.0], [3.0]]))(np.array([[0.0], [1.0], [9.0]])).round(2)[:, 0]
+        array([-0.71, -0.71,  0.71])
+        """
+        low, high = X.min(axis=0), X.max(axis=0)
+        ends = zip(low[self.columns], high[self.columns], self.knots, self.scores, strict=True)
+        found = [_flat_beyond(*own) for own in ends]
+        knots, scores = (tuple(own) for own in zip(*found, strict=True)) if found else ((), ())
+        return replace(self, knots=knots, scores=scores)
 
     def by_column(self, values: FloatArray) -> FloatArray:
         """Sums over the forms of every column, (d,), of one value a form, (D,)."""
@@ -169,6 +184,15 @@ def _unit_spread(
     """Rescale scores so that the column has mean 0 and standard deviation 1."""
     mean, deviation = moments(_interpolate(values, knots, scores), totals)
     return knots, (scores - mean) / deviation
+
+
+def _flat_beyond(low: float, high: float, knots: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Knots and scores of a form between two values; constant where these are one."""
+    if not low < high:
+        return knots[[0, -1]], np.repeat(_interpolate(np.array([low]), knots, scores), 2)
+    inside = (knots > low) & (knots < high)
+    kept = np.concatenate([[low], knots[inside], [high]])
+    return kept, _interpolate(kept, knots, scores)
 
 
 def _interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:

@@ -219,7 +219,7 @@ def _fit_level_one(
         rows.X,
         rows.y,
         rows.frequencies,
-        replace(settings.centers, forms=forms, learned=given),
+        replace(settings.centers, forms=forms, learned=given, guides=True),
         scores=rows.scores,
         scoring=settings.scoring,
         seed=settings.seed,

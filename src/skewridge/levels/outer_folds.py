@@ -200,8 +200,8 @@ def fit_outer(
 ) -> OuterFits:
     """Fit all members to the rows outside every fold.
 
-    Forms of columns, which know no response, are those of all rows: scales are then learned of the
-    same forms in every fold.
+    Forms of columns, which know no response, are those of all rows, flat beyond the rows outside
+    the fold: scales are then learned of the same forms in every fold.
 
     Parameters
     ----------
@@ -217,7 +217,9 @@ def fit_outer(
 
     def fit(fold: int) -> tuple[FloatArray, Learned | None]:
         own = held[:, fold] > 0.0
-        found = fit_members(outside[fold], settings, inner, budget, beside[fold].honest, forms=forms)
+        rest = outside[fold]
+        seen = forms.within(rest.X)
+        found = fit_members(rest, settings, inner, budget, beside[fold].honest, forms=seen)
         members = found.members.predict(rows.X[own], new[fold])
         missing = settings.n_members - len(members)
         out = np.full((len(rows), settings.n_members), np.nan)
