@@ -132,8 +132,7 @@ class SkewRidge(HonestEstimator):
         job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
         checked, X, y = self._check_data(X, y, job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
-        size = LevelSize(len(kept), X.shape[1], len(self._kernels))
-        require_memory(size, self._budget, job)
+        require_memory(self._size(len(kept), X.shape[1]), self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
@@ -189,6 +188,10 @@ class SkewRidge(HonestEstimator):
         """Level 2: one model for every kernel, or a tuple of such tuples for several outputs."""
         levels = [model.members.levels for model in self._models]
         return self._one_or_all([() if two is None else two.locals for two in levels])
+
+    def _size(self, n_rows: int, n_columns: int, n_outputs: int = 1) -> LevelSize:
+        """Outputs are fitted one by one, so that their number does not matter."""
+        return LevelSize(n_rows, n_columns, len(self._kernels))
 
     @property
     def _kernels(self) -> tuple[str, ...]:
