@@ -84,7 +84,7 @@ def _stated(estimator: Any) -> dict[str, Any]:
 
 def _blend(estimator: Any) -> dict[str, Any]:
     """The members of a blend and their weights, in one line."""
-    tuning = getattr(estimator, "tuning_", None)
+    tuning: Any = getattr(estimator, "tuning_", None)
     if not hasattr(tuning, "members"):
         return {}
     pairs = zip(tuning.members, tuning.weights.tolist(), strict=True)
