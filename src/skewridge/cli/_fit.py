@@ -25,7 +25,7 @@ from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.persist import save_model
 
 ESTIMATORS = {"skew": SkewRidge, "local": LocalKernelRidge, "adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
-SMALLER = "Here that is --estimator adaptive, whose model is small as well; skewridge plan tells what each needs."
+SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
 
 
 @dataclass(frozen=True)
