@@ -1,7 +1,8 @@
 """The demonstration: ``make demo`` or ``python -m skewridge.demo``.
 
-The paper's two peaks, fitted by two levels, by adaptive centres alone, and by the paper's Algorithm 1, Algorithm 2 and
-exact kernel ridge regression, with overall and rare-region error side by side; and the paper's Figure 1 as a picture.
+The paper's two peaks, fitted by two levels, by adaptive centres alone, and by the paper's
+Algorithm 1, Algorithm 2 and exact kernel ridge regression, with overall and rare-region error side
+by side; and the paper's Figure 1 as a picture.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def compare(penalty: float | Literal["rule"]) -> Iterator[tuple[str, float, floa
 
 
 def recommend() -> Iterator[tuple[str, float, float, float]]:
-    """Fit two levels, and level 1 alone, with their defaults; yield (name, MSE, rare-region MSE, seconds)."""
+    """Fit two levels, and level 1 alone; yield (name, MSE, rare-region MSE, seconds)."""
     for name, cls in (("SkewRidge()", SkewRidge), ("AdaptiveKernelRidge()", AdaptiveKernelRidge)):
         yield name, *score(cls(random_state=SEED, n_jobs=-1))
 
@@ -94,7 +95,8 @@ def main(folder: str = "demo_output") -> None:
     """Print the table, write the picture, say what to read next."""
     DacKernelRidge(n_nodes=2).fit(*make_peaks(100, 2, random_state=SEED)).predict([[0.5, 0.5]])  # compile
     SkewRidge().fit(*make_peaks(100, 2, random_state=SEED))
-    print(f"Two narrow peaks in two features, N = {N_ROWS:,} rows; the paper's nodes: k = {N_NODES}, gaussian kernel.")
+    print(f"Two narrow peaks in two features, N = {N_ROWS:,} rows.")
+    print(f"The paper's method has k = {N_NODES} nodes and the gaussian kernel.")
     print("Errors are against the noise-free truth; the rare region holds the 2% rarest responses.")
     print("\nEverything learned from the data: two levels, and level 1 alone")
     print(f"{'':28}{'MSE':>12}{'rare-region MSE':>18}{'seconds':>10}")
@@ -113,7 +115,7 @@ def main(folder: str = "demo_output") -> None:
         print("\nFigure 1 was not drawn: it needs matplotlib (pip install 'skewridge[plot]').")
     else:
         print(f"\nFigure 1 of the paper, for both algorithms: {path}")
-    print("Read next: README.md (quick start), docs/which.md (which estimator), docs/two-levels.md and docs/method.md.")
+    print("Read next: README.md (quick start), docs/which.md, docs/two-levels.md, docs/method.md.")
 
 
 if __name__ == "__main__":

@@ -261,13 +261,14 @@ def _meaning(scenario: int, slices: Slices) -> str:
 
 
 def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
-    """Two levels always, whose centres fall back to random ones; what divide and conquer would need differs."""
+    """Two levels always, whose centres may be random ones; what nodes would need differs."""
     m = most_tried(len(y), len(y))
     taken = rule if scenario == 3 else 1
     k, refusal = nodes_for(y, slice_quietly(y, taken), PartitionSettings(slices=taken), 1)
     reasons = (
-        "SkewRidge keeps every row in the loss: level 1 puts centres where y is rare, if cross-validation finds that "
-        f"it helps, and tries up to {m:,} of them; level 2 is exact in cells of x",
+        "SkewRidge keeps every row in the loss: level 1 puts centres where y is rare, if "
+        f"cross-validation finds that it helps, and tries up to {m:,} of them; level 2 is exact in "
+        "cells of x",
         "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, level 1 alone",
         _about_nodes(scenario, len(y), rule, k, refusal),
     )

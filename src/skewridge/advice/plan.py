@@ -56,8 +56,8 @@ class FitPlan(Plan):
     n_rows, n_features, n_slices, n_nodes, n_oversampled, n_distinct, n_bytes, n_flops : N, d, l, k, N*, expected N~,
         and what Algorithm 2 needs
     allowed : the memory there is, in bytes
-    costs : of two levels, whose model holds every row, adaptive centres, Algorithm 2, Algorithm 1 on as many nodes, and
-        the exact fit
+    costs : of two levels, whose model holds every row, adaptive centres, Algorithm 2,
+        Algorithm 1 on as many nodes, and the exact fit
     refusal : why Algorithm 2 would be refused, and what would fit; None where it would not
     """
 
@@ -78,8 +78,8 @@ class FitPlan(Plan):
                 f"{c.fit:{width}}  {format_bytes(c.n_bytes):>9}  {c.n_flops:7.1e}{'' if c.fits else '  too large'}"
                 for c in self.costs
             ),
-            "Operations are those of one fit with every setting known; choosing them takes 5 to 60 times as many. "
-            "SkewRidge learns everything within its one fit.",
+            "Operations are those of one fit with every setting known; choosing them takes 5 to 60 "
+            "times as many. SkewRidge learns everything within its one fit.",
         ]
         return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
 

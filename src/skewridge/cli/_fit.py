@@ -24,7 +24,12 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.persist import save_model
 
-ESTIMATORS = {"skew": SkewRidge, "local": LocalKernelRidge, "adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
+ESTIMATORS = {
+    "skew": SkewRidge,
+    "local": LocalKernelRidge,
+    "adaptive": AdaptiveKernelRidge,
+    "dac": DacKernelRidge,
+}
 SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
 
 
@@ -71,7 +76,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
 
 
 def _fit(pipeline: Pipeline, table: Table) -> None:
-    """Fit; where the memory does not hold all rows, the refusal names the option for an estimator that needs less."""
+    """Fit; a refusal for memory names the option for an estimator that needs less."""
     try:
         pipeline.fit(table.features, table.response)
     except MemoryError as error:
@@ -87,15 +92,17 @@ def make_estimator(request: FitRequest) -> Any:
     known = cls().get_params()
     for name in given:
         if name not in known:
-            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.{_owners(name)}")
+            own = ", ".join(known)
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {own}.{_owners(name)}")
     shared = {"random_state": request.seed, "n_jobs": request.jobs, "memory_limit": request.memory_limit}
     return cls(**{**shared, **given})
 
 
 def _owners(parameter: str) -> str:
     """Which estimators have a parameter, if any."""
-    names = [f"--estimator {name}" for name, cls in ESTIMATORS.items() if parameter in cls().get_params()]
-    return f" {' and '.join(names)} have it." if len(names) > 1 else f" {names[0]} has it." if names else ""
+    owners = [name for name, cls in ESTIMATORS.items() if parameter in cls().get_params()]
+    listed = " and ".join(f"--estimator {name}" for name in owners)
+    return f" {listed} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
 
 
 def check_output(output: str, data: Sequence[str]) -> None:

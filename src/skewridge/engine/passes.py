@@ -206,7 +206,7 @@ def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any
 
 
 def check_rows(X: Table, job: Job, collected: FloatArray | None = None) -> None:
-    """Refuse rows that are not finite, or too large, and say where they are; ``collected`` are all rows in memory."""
+    """Refuse rows that are not finite, or too large, and say where; ``collected``: all, in memory."""
 
     def block(rows: FloatArray) -> tuple[int, int]:
         bad = ~(np.abs(rows) <= LARGEST)

@@ -126,7 +126,7 @@ class KernelEstimator(Shell):
         multi_output: bool = False,
         collected: FloatArray | None = None,
     ) -> FloatArray:
-        """Check what is read in chunks as an array would be, and return the response; collected rows are not read."""
+        """Check rows in chunks, read or collected before, as an array; return the response."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)

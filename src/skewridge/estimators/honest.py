@@ -44,7 +44,7 @@ class HonestEstimator(KernelEstimator):
         """Validate on a clone; rows of a table are read once, into memory."""
         X, y, _ = self._opened(X, y)
         if not isinstance(X, Table):
-            return super()._check_data(X, y, job, **options)  # type: ignore[return-value]  # arrays stay arrays
+            return super()._check_data(X, y, job, **options)  # type: ignore[return-value]
         checked, rows = clone(self), X.load()
         return checked, rows, self._check_table(checked, X, y, job, collected=rows, **options)
 
@@ -74,7 +74,7 @@ class HonestEstimator(KernelEstimator):
 
         Parameters
         ----------
-        X : (n, d) array or data frame, or a Dask array or frame, whose predictions are as lazy as it is
+        X : (n, d) array or data frame, or a Dask array or frame, predicted as lazily as it is
 
         Returns
         -------

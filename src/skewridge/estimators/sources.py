@@ -39,10 +39,11 @@ def fit_source(
 ) -> Estimator:
     """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
 
-    SkewRidge and LocalKernelRidge keep all rows in memory: a source is read once, where ``memory_limit`` holds the
-    fit, and refused before any row is read where it does not. For the others files are read in chunks, several times;
-    what stays in memory has one number a row, and at most ``memory_limit`` of rows at a time; with a running
-    ``distributed.Client``, or inside :func:`use_engine`, the work is done there.
+    SkewRidge and LocalKernelRidge keep all rows in memory: a source is read once, where
+    ``memory_limit`` holds the fit, and refused before any row is read where it does not. For the
+    others files are read in chunks, several times; what stays in memory has one number a row, and
+    at most ``memory_limit`` of rows at a time; with a running ``distributed.Client``, or inside
+    :func:`use_engine`, the work is done there.
 
     Parameters
     ----------
@@ -78,12 +79,12 @@ def fit_source(
     X, y = open_source(source, target, features, engine, getattr(estimator, "_check_size", None))
     if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
         raise TypeError(
-            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use SkewRidge, or, for "
-            "rows that do not fit in memory, AdaptiveKernelRidge or DacKernelRidge."
+            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use "
+            "SkewRidge, or, for rows that do not fit in memory, AdaptiveKernelRidge or DacKernelRidge."
         )
     store = None if checkpoint is None else Checkpoint(checkpoint, _identity(estimator, X, y))
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-    collects = hasattr(estimator, "_check_size")  # into the memory of this process, where it then fits
+    collects = hasattr(estimator, "_check_size")  # into memory here, where it then fits
     with running_on(named_engine() if collects else engine, store):
         return estimator.fit(X, y, **weights)
 
@@ -144,8 +145,9 @@ def check_std(estimator: Any) -> None:
     """Refuse an estimator that has no standard deviations, and say which has."""
     if "return_std" not in signature(estimator.predict).parameters:
         raise TypeError(
-            f"{type(estimator).__name__} has no standard deviations. Use predict_interval, which is made of the errors "
-            "of left-out rows, or AdaptiveKernelRidge or DacKernelRidge, which have them."
+            f"{type(estimator).__name__} has no standard deviations. Use predict_interval, which is "
+            "made of the errors of left-out rows, or AdaptiveKernelRidge or DacKernelRidge, which "
+            "have them."
         )
 
 

@@ -65,7 +65,7 @@ def open_collection(
     engine: Engine | None,
     check_size: Callable[[int, int, int], None] | None = None,
 ) -> tuple[Table, FloatArray | None]:
-    """The features as a table, and the response, which comes here; the rows are counted and their size checked."""
+    """The features as a table, of a size that was checked, and the response, which comes here."""
     named = hasattr(source, "columns")
     X, y = (frame_parts if named else array_parts)(source, target, features)
     names = tuple(str(name) for name in X.columns) if named else None

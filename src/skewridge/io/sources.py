@@ -22,7 +22,7 @@ from skewridge.io.files import Files, open_files
 
 READ_ROWS = 65_536  # of a response that are read at a time
 
-SizeCheck = Callable[[int, int, int], None]  # of rows, columns and outputs; raises where they are too many
+SizeCheck = Callable[[int, int, int], None]  # rows, columns, outputs: raises where too many
 
 
 def engine_for(source: Any) -> Engine | None:

@@ -51,7 +51,7 @@ def node_curves(model: Any, X: Any, truth: Any = None) -> dict[str, Any]:
 
 
 def center_tuning(tuning: Any) -> Any:
-    """The record itself, or that of level 1 where there are two levels; of several outputs the first."""
+    """The record, or that of level 1 where there are two; of several outputs the first."""
     first = tuning[0] if isinstance(tuning, tuple) else tuning
     return getattr(first, "level_one", first)
 

@@ -167,7 +167,7 @@ class TuningDisplay(_Display):
 
 
 class SearchDisplay(_Display):
-    """Candidates of level 1, of SkewRidge or alone: cross-validated risk by number of centres, and the choice."""
+    """Candidates of level 1, alone or not: cross-validated risk by number of centres, and the choice."""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:

@@ -192,7 +192,7 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
 def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 
-    Models that keep the responses they were fitted to, but no rows as they came, know rows by these.
+    Models that keep the responses of the fit, but no rows as they came, know rows by these.
     """
     if has(fitted, "loo_prediction_") and has(fitted, "_honest"):
         own = fitted._honest[1][:, output or 0]  # without those of rows of weight 0

@@ -1,4 +1,4 @@
-"""What SkewRidge and LocalKernelRidge tell beside the others: stated errors, learned scales, cells."""
+"""What SkewRidge and LocalKernelRidge tell: stated errors, learned scales, cells."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def dominant_row(case: Case) -> str | None:
     if risk.dominant_row is None:
         return None
     return (
-        f"Training row {risk.dominant_row} holds {risk.dominant_share:.0%} of the squared error that the model states: "
-        "that error is decided by one row. Correct or drop it if it is wrong."
+        f"Training row {risk.dominant_row} holds {risk.dominant_share:.0%} of the squared error that "
+        "the model states: that error is decided by one row. Correct or drop it if it is wrong."
     )
 
 
@@ -39,7 +39,8 @@ def scales(case: Case) -> dict[str, Any] | None:
     own = learned[:, case.output or 0] if learned.ndim == 2 else learned
     if own.shape != (len(case.features),):
         return None
-    dropped = [case.features[column] if isinstance(column, int) else column for column in case.fitted.dropped_features_]
+    unused = case.fitted.dropped_features_
+    dropped = [case.features[name] if isinstance(name, int) else name for name in unused]
     return {**importance_bars(own, case.features), "dropped": dropped}
 
 
@@ -50,7 +51,7 @@ def fit_cost(case: Case) -> dict[str, Any]:
 
 
 def prediction_cost(case: Case) -> dict[str, Any]:
-    """Kernel values for one prediction, on average over rows like the training rows, and bytes of the model."""
+    """Kernel values for one prediction, on average over the training rows; bytes of the model."""
     size = _size(case)
     level_one = center_tuning(of_output(getattr(case.fitted, "tuning_", None), case))
     centers = 0 if level_one is None else level_one.chosen["n_centers"]
