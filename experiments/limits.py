@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, SkewRidge
 from skewridge.datasets import make_peaks, peaks_truth
 from skewridge.metrics import rare_mse
 
@@ -20,6 +20,7 @@ N_ROWS = 2000
 
 def models(seed):
     return {
+        "SkewRidge": SkewRidge(random_state=seed),
         "AdaptiveKernelRidge": AdaptiveKernelRidge(random_state=seed),
         "Algorithm 2": DacKernelRidge(n_nodes=10, random_state=seed),
         "classical": DacKernelRidge(n_nodes=10, slices=1, random_state=seed),

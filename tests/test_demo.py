@@ -1,7 +1,12 @@
 import subprocess
 import sys
 
-from skewridge import demo
+import numpy as np
+import pytest
+
+from skewridge import AdaptiveKernelRidge, demo
+from skewridge.datasets import make_peaks
+from skewridge.metrics import rare_mse
 
 
 def test_demo_prints_the_table_and_draws_the_figure(tmp_path, monkeypatch, capsys):
@@ -14,6 +19,12 @@ def test_demo_prints_the_table_and_draws_the_figure(tmp_path, monkeypatch, capsy
     for name in demo.METHODS:
         assert out.count(name) == len(demo.PENALTIES)
     assert "rare-region MSE" in out
+    errors = {line.split()[0]: line.split()[1:3] for line in out.splitlines() if line.startswith(("Skew", "Adapt"))}
+    assert list(errors) == ["SkewRidge()", "AdaptiveKernelRidge()"]
+    X, y, X_test, truth = make_peaks(600, 2, random_state=demo.SEED, return_test=True)
+    prediction = AdaptiveKernelRidge(random_state=demo.SEED).fit(X, y).predict(X_test)
+    expected = [np.mean((prediction - truth) ** 2), rare_mse(truth, prediction, y_ref=y)]
+    assert [float(error) for error in errors["AdaptiveKernelRidge()"]] == pytest.approx(expected, rel=0.01)
     picture = (tmp_path / "new" / "figure1.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 50_000
@@ -21,6 +32,7 @@ def test_demo_prints_the_table_and_draws_the_figure(tmp_path, monkeypatch, capsy
 
 def test_demo_without_matplotlib_says_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "compare", lambda penalty: iter(()))
+    monkeypatch.setattr(demo, "recommend", lambda: iter(()))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     demo.main(str(tmp_path))
     assert "skewridge[plot]" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import importlib
 import operator
+import os
 import re
 import subprocess
 import sys
@@ -72,6 +73,21 @@ def test_the_gallery_of_learners_runs(tmp_path):
     assert len(told) == 2 * len(LEARNERS)
     assert all("overall" in line and "rare" in line for line in told)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_pictures_of_two_levels_are_drawn(tmp_path):
+    command = [sys.executable, ROOT / "examples" / "two_levels.py", "--rows", "300", "--out", tmp_path]
+    without = {name: value for name, value in os.environ.items() if name != "SKEWRIDGE_DATA"}
+    told = subprocess.run(command, check=True, capture_output=True, text=True, env=without).stdout
+    assert "california_housing: its picture was left out" in told
+    assert (tmp_path / "two_levels_line.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["two_levels_line", "two_levels_prices"])
+def test_committed_pictures_are_small(name):
+    picture = (ROOT / "docs" / "images" / f"{name}.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 150_000
 
 
 def test_every_page_is_in_the_table_of_contents():

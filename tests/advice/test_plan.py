@@ -8,6 +8,7 @@ import pytest
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
+from skewridge.levels.planning import LevelSize, levels_flops
 from skewridge.nodes.planning import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly, slice_response
@@ -31,12 +32,14 @@ def test_a_plan_foretells_the_fit(peaks):
 
 def test_costs_are_those_of_the_plans_of_each(peaks):
     X, y = peaks
-    adaptive, second, first, exact, _ = plan(y, X, n_nodes=20, n_centers=300).costs
+    levels, adaptive, second, first, exact = plan(y, X, n_nodes=20, n_centers=300).costs
     assert second.n_flops == make_plan(slice_response(y), 20, 2).n_flops
     assert first.n_flops == make_plan(slice_response(y, 1), 20, 2).n_flops
     assert exact.n_bytes == make_plan(slice_response(y, 1), 1, 2).n_bytes
     assert adaptive.n_flops == pass_work(4000, 300)
     assert adaptive.fit == "AdaptiveKernelRidge(n_centers=300)"
+    assert levels.n_flops == levels_flops(LevelSize(4000, 2))
+    assert levels.fit.startswith("SkewRidge()")
     assert exact.n_flops > second.n_flops > first.n_flops
 
 
@@ -47,7 +50,7 @@ def test_auto_nodes_are_those_of_the_estimator(peaks):
 
 def test_no_more_centres_than_the_estimator_would_try():
     X, y = make_peaks(300, 2, random_state=0)
-    most = int(plan(y, X).costs[0].fit.split("at most ")[1].split()[0])
+    most = int(plan(y, X).costs[1].fit.split("at most ")[1].split()[0])
     tried = AdaptiveKernelRidge(random_state=0).fit(X, y).tuning_.tried
     assert max(t["n_centers"] for t in tried) <= most
 
@@ -55,11 +58,11 @@ def test_no_more_centres_than_the_estimator_would_try():
 def test_what_does_not_fit_is_told_and_not_raised(peaks):
     _, y = peaks
     planned = plan(y, n_nodes=2, memory_limit="2MB")
-    assert [cost.fits for cost in planned.costs[1:]] == [False] * 4
+    assert [cost.fits for cost in planned.costs] == [False] * 5
     assert "What would fit" in planned.refusal
     assert "too large" in str(planned)
     assert planned.refusal in str(planned)
-    assert not plan(y, memory_limit=1000).costs[0].fits
+    assert not any(cost.fits for cost in plan(y, memory_limit=1000).costs)
 
 
 def test_nodes_that_auto_cannot_find_are_told():

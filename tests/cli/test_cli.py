@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 import skewridge
-from skewridge import load_model, save_model
+from skewridge import SkewRidge, load_model, save_model
 from skewridge.cli import main
 from skewridge.cli._evaluate import compare
 from skewridge.cli._reading import read_tables
@@ -98,7 +99,8 @@ def test_from_a_table_to_predictions_in_three_commands(capsys):
     assert main(["evaluate", "model.skr", "new.csv"]) == 0
     assert main(["predict", "model.skr", "new.csv"]) == 0
     out = capsys.readouterr().out
-    assert "AdaptiveKernelRidge of 'price': 120 rows, 6 columns as" in out
+    assert "SkewRidge of 'price': 120 rows, 6 columns as" in out
+    assert "stated_mse" in out
     assert "predictions.csv: 30 rows" in out
     predicted = pd.read_csv("predictions.csv")
     assert predicted.columns.tolist() == ["prediction"]
@@ -212,6 +214,51 @@ def test_info_tells_what_is_in_a_file(model, capsys):
     assert data["parameters"]["bandwidth"] == 1
     assert main(["info", model]) == 0
     assert "written by skewridge 0.1.0" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def two_levels():
+    """The file of SkewRidge as it is fitted by default, and what the library fits to the same table."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, model = Path(folder, "train.csv"), Path(folder, "levels.skr")
+        TRAIN.to_csv(table, index=False)
+        assert (
+            main(["fit", str(table), "-t", "price", "--exclude", "id", "-o", str(model), "-p", "kernel=laplacian"]) == 0
+        )
+        pipeline = Pipeline([("table", TableEncoder()), ("model", SkewRidge("laplacian", random_state=0))])
+        return model.read_bytes(), pipeline.fit(TRAIN[FEATURES].astype({"zip": int}), TRAIN["price"])
+
+
+def test_every_command_takes_a_model_of_two_levels(two_levels, capsys):
+    Path("levels.skr").write_bytes(two_levels[0])
+    library = two_levels[1]
+    levels = library[-1]
+    known = NEW[FEATURES].astype({"zip": int})
+    assert main(["predict", "levels.skr", "new.csv", "-o", "out.parquet"]) == 0
+    assert np.array_equal(pd.read_parquet("out.parquet")["prediction"], library.predict(known))
+    errors = answer(capsys, "evaluate", "levels.skr", "new.csv")
+    assert errors["overall"]["mse"] == pytest.approx(np.mean((library.predict(known) - NEW["price"]) ** 2))
+    info = answer(capsys, "info", "levels.skr")
+    assert info["estimator"] == "SkewRidge"
+    assert info["chosen"]["stated_mse"] == pytest.approx(levels.risk_.mse, rel=1e-3)
+    assert info["chosen"]["blend"].startswith(f"{levels.weights_[0]:.2f} global + ")
+    page = answer(capsys, "report", "levels.skr", "new.csv")
+    assert page["errors"]["stated"]["mse"] == levels.risk_.mse
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert main(["predict", "levels.skr", "new.csv", "--std"]) == 1
+    assert "SkewRidge has no standard deviations. Use predict_interval" in capsys.readouterr().err
+
+
+def test_plan_and_diagnose_lead_with_two_levels(capsys):
+    assert answer(capsys, "plan", "train.csv", "-t", "price")["costs"][0]["fit"].startswith("SkewRidge()")
+    assert answer(capsys, "diagnose", "train.csv", "-t", "price")["recommendation"]["estimator"] == "SkewRidge()"
+
+
+@pytest.mark.parametrize("name", ["local", "adaptive"])
+def test_estimators_are_chosen_by_name(name, capsys):
+    data = answer(capsys, "fit", "train.csv", "-t", "price", "--features", "area,sea", "-e", name)
+    assert data["estimator"] == {"local": "LocalKernelRidge", "adaptive": "AdaptiveKernelRidge"}[name]
+    assert {"local": "n_cells", "adaptive": "n_centers"}[name] in data["chosen"]
 
 
 def test_fit_answers_in_json(capsys):
@@ -341,8 +388,17 @@ def test_models_that_no_table_fits_are_refused(capsys):
         (["fit", "train.csv", "-t", "price", "--features", "price"], "no column to predict 'price' from"),
         (["fit", "train.csv", *OPTIONS, "--features", "area"], "'zip' is not among the columns to predict from"),
         (["fit", "train.csv", *OPTIONS, "--missing", "hide"], "--missing must be one of 'refuse', 'impute', 'drop'"),
-        (["fit", "train.csv", "-t", "price", "-e", "forest"], "--estimator must be one of 'adaptive', 'dac'"),
+        (
+            ["fit", "train.csv", "-t", "price", "-e", "forest"],
+            "--estimator must be one of 'skew', 'local', 'adaptive', 'dac'",
+        ),
         (["fit", "train.csv", *OPTIONS, "-p", "depth=3"], "has no parameter 'depth'; it has "),
+        (["fit", "train.csv", "-t", "price", "-p", "n_centers=5"], "--estimator adaptive has it."),
+        (["fit", "train.csv", "-t", "price", "-p", "penalty=1"], "--estimator adaptive and --estimator dac have it."),
+        (
+            ["fit", "train.csv", "-t", "price", "--exclude", "id", "--memory-limit", "2k"],
+            "Here that is --estimator ada",
+        ),
         (["fit", "train.csv", *OPTIONS, "-p", "depth"], "--param must be name=value; got 'depth'"),
         (["fit", "train.csv", *OPTIONS, "-p", "penalty=-1"], "penalty must be a number in ]0, inf["),
         (["fit", "train.csv", *OPTIONS, "-o", "no/model.skr"], "make "),
@@ -466,7 +522,7 @@ def run(*arguments, **options):
 
 def test_ctrl_c_leaves_nothing_half_written(folder):
     before = files(folder)
-    process = run("-m", "skewridge", "fit", "train.csv", "-t", "price", "--exclude", "id", "-p", "n_centers=5")
+    process = run("-m", "skewridge", "fit", "train.csv", "-t", "price", "--exclude", "id")
     lines = [process.stderr.readline(), process.stderr.readline()]
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

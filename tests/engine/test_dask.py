@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, predict_source, use_engine
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    LocalKernelRidge,
+    SkewRidge,
+    fit_source,
+    predict_source,
+    use_engine,
+)
 from skewridge.datasets import make_peaks
 from skewridge.engine.checkpoint import Pieces
 from skewridge.engine.chunked import ArrayChunk, Table
@@ -168,6 +176,25 @@ def test_dask_collections_need_no_cluster(rows):
     with use_engine("threads"):
         model = clone(SMALL[0]).fit(da.from_array(X, chunks=(1000, 3)), y)
     assert np.array_equal(model.dual_coef_, clone(SMALL[0]).fit(X, y).dual_coef_)
+
+
+@pytest.mark.parametrize(
+    "estimator", [SkewRidge("laplacian", random_state=0), LocalKernelRidge(random_state=0)], ids=str
+)
+def test_two_levels_collect_what_a_cluster_holds_and_predict_there(client, rows, estimator, folder, tmp_path):
+    import dask.array as da
+
+    X = rows[0][:150]
+    y = np.sin(5 * X[:, 0])
+    expected = clone(estimator).fit(X, y)
+    lazy = da.from_array(np.c_[X, y], chunks=(40, 3))
+    for model in (fit_source(clone(estimator), lazy, target=-1), clone(estimator).fit(lazy[:, :6], lazy[:, 6])):
+        assert np.array_equal(model.loo_prediction_, expected.loo_prediction_)
+    assert np.array_equal(model.predict(lazy[:, :6]).compute(), expected.predict(X))
+    found = pd.read_parquet(predict_source(model, folder, tmp_path / "out.parquet", NAMES))
+    assert np.array_equal(found["prediction"][:150], expected.predict(X))
+    with pytest.raises(MemoryError, match=r"50,000 rows and 6 columns needs .* and memory_limit is 1 MB"):
+        fit_source(clone(estimator).set_params(memory_limit="1MB"), folder, target="y")
 
 
 def test_several_outputs_of_a_collection_are_predicted(client, rows):

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge
 from skewridge.datasets import make_peaks
 from skewridge.estimators.notebook import html_table
 
@@ -16,12 +16,20 @@ ROWS = make_peaks(200, 2, random_state=0)
 MODELS = {
     "dac": DacKernelRidge(5, bandwidth=0.1, penalty=1e-3, random_state=0),
     "adaptive": AdaptiveKernelRidge(40, 0.5, bandwidth=0.2, penalty=1e-4, random_state=0),
+    "levels": SkewRidge("laplacian", random_state=0),
+    "cells": LocalKernelRidge(cell_size=50, random_state=0),
 }
+ALWAYS = {"levels": {"blend", "stated error", "features"}, "cells": {"cells", "kernel", "stated error"}}
 
 
-@pytest.fixture(params=MODELS.values(), ids=MODELS)
-def model(request):
-    return clone(request.param)
+@pytest.fixture(params=MODELS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def model(name):
+    return clone(MODELS[name])
 
 
 def cells(html):
@@ -29,12 +37,12 @@ def cells(html):
     return dict(found)
 
 
-def test_what_was_fitted_stands_below_scikit_learns_own(model):
+def test_what_was_fitted_stands_below_scikit_learns_own(name, model):
     fitted = model.fit(*ROWS)
     html = fitted._repr_mimebundle_()["text/html"]
     assert 'class="sk-' in html.split("What was fitted")[0]
     assert cells(html) == cells(fitted._repr_html_())
-    assert set(cells(html)) >= {"kernel", "penalty"}
+    assert set(cells(html)) >= ALWAYS.get(name, {"kernel", "penalty"})
 
 
 def test_what_is_not_fitted_is_scikit_learns_alone(model):
@@ -60,6 +68,16 @@ def test_the_numbers_are_the_fits():
     told = cells(MODELS["adaptive"].fit(*ROWS)._repr_html_())
     assert told["centres"] == "40, drawn 50% of them evenly over the slices of the response"
     assert told["solver"] == "direct"
+
+
+def test_two_levels_say_how_they_are_blended_and_what_they_state():
+    model = clone(MODELS["levels"]).fit(np.c_[ROWS[0], np.ones(200)], ROWS[1])
+    told = cells(model._repr_html_())
+    pairs = zip(("global", "laplacian", "linear"), model.weights_, strict=True)
+    assert told["blend"] == ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
+    assert told["stated error"].startswith(f"MSE {model.risk_.mse / ROWS[1].var():.3g} of the variance of y")
+    assert told["stated error"].endswith("(by outer folds)")
+    assert told["features"] == "3, 1 of them not used"
 
 
 def test_choices_say_how_they_were_made():

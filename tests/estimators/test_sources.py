@@ -1,14 +1,24 @@
 import pickle
+import tracemalloc
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, predict_source
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    LocalKernelRidge,
+    SkewRidge,
+    fit_source,
+    predict_source,
+)
 from skewridge.datasets import make_peaks
 from skewridge.engine.chunked import Table
 from skewridge.io.sources import open_source
+from skewridge.levels.planning import LevelSize, levels_bytes
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pd = pytest.importorskip("pandas")
@@ -232,3 +242,131 @@ def test_opening_reads_no_rows(folder, monkeypatch):
     monkeypatch.setattr(FileChunk, "read", lambda self: pytest.fail("read"))
     table, target = open_source(folder, None, NAMES)
     assert (table.shape, target) == ((N, 3), None)
+
+
+N_FEW = 160
+IN_MEMORY = [SkewRidge("laplacian", random_state=0), LocalKernelRidge(cell_size=60, random_state=0)]
+
+
+def few_rows():
+    """Rows of which some repeat, a response, and weights."""
+    rows = np.r_[np.arange(N_FEW - 20), np.arange(20)]
+    weights = 1.0 + np.arange(N_FEW) % 3
+    return X[rows, :2], Y[rows], weights
+
+
+def sources_of(X, y, folder):
+    """The same rows as a frame, as Parquet and CSV files, and as Dask collections."""
+    dask_array, dask_frame = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(np.c_[X, y], columns=[*NAMES[:2], "y"])
+    frame.to_csv(folder / "rows.csv", index=False)
+    yield frame, "y"
+    yield write(folder / "parquet", X, y, group=90), "y"
+    yield folder / "rows.csv", "y"
+    yield dask_array.from_array(np.c_[X, y], chunks=(33, 2)), -1
+    yield dask_frame.from_pandas(frame, npartitions=5), "y"
+
+
+def same_levels(one, two, new):
+    assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
+    assert np.array_equal(one.feature_scale_, two.feature_scale_)
+    assert repr(one.risk_) == repr(two.risk_)  # nan where one row is rare
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        assert np.array_equal(one.predict(new), two.predict(new))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("estimator", IN_MEMORY, ids=lambda e: type(e).__name__)
+def test_two_levels_have_the_same_bits_from_arrays_files_and_dask(estimator, weighted, tmp_path):
+    few, y, weights = few_rows()
+    more = {"sample_weight": weights} if weighted else {}
+    expected = clone(estimator).fit(few, y, **more)
+    for source, target in sources_of(few, y, tmp_path):
+        model = fit_source(clone(estimator), source, target=target, **more)
+        same_levels(expected, model, X[-50:, :2])
+        named = target == "y"
+        assert getattr(model, "feature_names_in_", np.array([])).tolist() == NAMES[: 2 * named]
+
+
+@pytest.mark.parametrize("estimator", IN_MEMORY, ids=lambda e: type(e).__name__)
+def test_two_levels_fit_to_dask_collections_and_predict_them_lazily(estimator):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    few, y, weights = few_rows()
+    outputs = np.c_[y, few[:, 0] - y]
+    expected = clone(estimator).fit(few, y, weights)
+    lazy = da.from_array(few, chunks=(70, 1))
+    model = clone(estimator).fit(lazy, da.from_array(y, chunks=100), weights)
+    same_levels(expected, model, few[:60])
+    assert np.array_equal(model.predict(lazy).compute(), expected.predict(few))
+    frame = dd.from_pandas(pd.DataFrame(few, columns=NAMES[:2], index=np.arange(N_FEW) + 7), npartitions=3)
+    model = clone(estimator).fit(frame, outputs)
+    arrays = clone(estimator).fit(few, outputs)
+    assert np.array_equal(model.loo_prediction_, arrays.loo_prediction_)
+    found = model.predict(frame).compute()
+    assert np.array_equal(found.to_numpy(), model.predict(frame.compute()))
+    assert found.index[0] == 7
+    assert np.array_equal(arrays.predict(lazy).compute(), found)
+
+
+@pytest.mark.parametrize("estimator", IN_MEMORY, ids=lambda e: type(e).__name__)
+def test_what_memory_does_not_hold_is_refused_before_any_row_is_read(estimator, folder, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    from skewridge.io.dask_collections import LazyChunk
+    from skewridge.io.files import FileChunk
+
+    for kind in (FileChunk, LazyChunk):
+        monkeypatch.setattr(kind, "read", lambda self: pytest.fail("read"))
+    limited = clone(estimator).set_params(memory_limit="2MB")
+    told = r"A fit to 9,000 rows and 3 columns needs [\d.]+ MB and memory_limit is 2 MB\. .*AdaptiveKernelRidge"
+    with pytest.raises(MemoryError, match=told):
+        fit_source(limited, folder, target="y")
+    lazy = da.map_blocks(lambda: pytest.fail("read"), chunks=((N,), (4,)), dtype=float, meta=np.empty((0, 0)))
+    with pytest.raises(MemoryError, match=told):
+        fit_source(limited, lazy, target=-1)
+    with pytest.raises(MemoryError, match=told):
+        limited.fit(lazy[:, :3], lazy[:, 3])
+    assert not hasattr(limited, "n_features_in_")
+
+
+def test_the_memory_that_holds_an_array_holds_a_file(tmp_path):
+    few, y, _ = few_rows()
+    need = int(np.ceil(levels_bytes(LevelSize(N_FEW, 2, n_kernels=1, outer_folds=False))))
+    file = write(tmp_path / "parquet", few, y)
+    for limit, fits in ((need, True), (need - 1, False)):
+        local = LocalKernelRidge(memory_limit=limit, random_state=0, n_jobs=1)
+        with nullcontext() if fits else pytest.raises(MemoryError, match="needs"):
+            fit_source(clone(local), file, target="y")
+        with nullcontext() if fits else pytest.raises(MemoryError, match="needs"):
+            clone(local).fit(few, y)
+    assert tracemalloc_peak(lambda: fit_source(LocalKernelRidge(random_state=0), file, target="y")) <= need
+
+
+def tracemalloc_peak(work):
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_settings_and_rows_that_cannot_be_used_are_refused(folder, tmp_path):
+    with pytest.raises(ValueError, match="kernel"):
+        fit_source(SkewRidge(kernel=5), folder, target="y")
+    holes = write(tmp_path / "holes", np.where(X == X[7, 1], np.nan, X))
+    with pytest.raises(ValueError, match=r"row 7, column 'x1' holds nan \(row 7 of row group 0 of .*0\.parquet\)"):
+        fit_source(SkewRidge(random_state=0), holes, target="y")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_two_levels_predict_sources(several, folder, tmp_path):
+    few, y, _ = few_rows()
+    model = LocalKernelRidge(random_state=0).fit(few, np.c_[y, -y] if several else y)
+    out = predict_source(model, folder, tmp_path / "out.parquet", NAMES[:2])
+    found = pd.read_parquet(out)
+    assert list(found) == (["prediction_0", "prediction_1"] if several else ["prediction"])
+    assert np.array_equal(found.to_numpy().T, np.atleast_2d(model.predict(X[:, :2]).T))
+    with pytest.raises(TypeError, match=r"LocalKernelRidge has no standard deviations\. Use predict_interval"):
+        predict_source(model, folder, tmp_path / "std.parquet", NAMES[:2], return_std=True)

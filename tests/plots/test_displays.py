@@ -6,7 +6,7 @@ import pytest
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, SkewRidge, plan
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_region
 from skewridge.plots import (
@@ -41,6 +41,14 @@ def dac(rows):
 def adaptive(rows):
     X, y = rows
     return AdaptiveKernelRidge(random_state=0).fit(pd.DataFrame(X, columns=["east", "north"]), y)
+
+
+@pytest.fixture(scope="module")
+def levels(rows):
+    """Two levels of two outputs, with a column that nothing depends on."""
+    X, y = rows
+    frame = pd.DataFrame(X, columns=["east", "north"]).assign(constant=1.0)
+    return SkewRidge("laplacian", random_state=0).fit(frame[:150], np.c_[y, -y][:150])
 
 
 def texts(ax):
@@ -167,6 +175,33 @@ def test_importances_are_named_bars(adaptive):
     assert widths == sorted(adaptive.feature_importances_, reverse=True)
     ax = ImportanceDisplay.from_estimator(adaptive, feature_names=["a", "b"]).ax_
     assert {label.get_text() for label in ax.get_yticklabels()} == {"a", "b"}
+
+
+def test_two_levels_show_the_search_of_level_one_and_learned_scales(levels):
+    level_one = levels.tuning_[0].level_one
+    ax = SearchDisplay.from_estimator(levels).ax_
+    drawn = sorted(x for line in ax.get_lines()[:2] for x in line.get_xdata())
+    assert drawn == sorted(tried["n_centers"] for tried in level_one.tried)
+    ax = TuningDisplay.from_estimator(levels).ax_
+    assert np.array_equal(ax.get_lines()[0].get_xdata(), level_one.penalties)
+    ax = ImportanceDisplay.from_estimator(levels).ax_
+    assert [bar.get_width() for bar in ax.patches] == sorted(levels.feature_scale_[:, 0], reverse=True)
+    assert [label.get_text() for label in ax.get_yticklabels()][-1] == "constant"
+    assert ax.get_xlabel() == "learned scale"
+
+
+def test_rows_are_drawn_for_two_levels_as_for_others(rows):
+    X, y = rows
+    model = SkewRidge("laplacian", random_state=0).fit(X[:100], y[:100])
+    assert PredictionDisplay.from_estimator(model, X, y, y_ref=y).data["n_rows"] == 300
+    errors = SliceErrorDisplay.from_estimator(model, X, y).data
+    assert errors["overall"] == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+
+
+def test_too_few_rows_for_level_one_are_nothing_to_draw():
+    few = SkewRidge(random_state=0).fit(np.arange(3.0)[:, None], np.zeros(3))
+    with pytest.raises(ValueError, match="rows were too few for level 1"):
+        TuningDisplay.from_estimator(few)
 
 
 def test_costs_are_bars_with_their_memory(rows):

@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, report, response_train_test_split
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    DacRegressor,
+    SkewRidge,
+    report,
+    response_train_test_split,
+)
 from skewridge.datasets import make_peaks
 from tests import browser
 
@@ -288,6 +295,7 @@ def test_no_colour_is_used_that_is_not_in_the_palettes(html):
         DacKernelRidge(n_nodes=3, slices=1, bandwidth=0.2, penalty=1e-4),
         DacRegressor(AdaptiveKernelRidge(n_centers=20), n_nodes=3, random_state=0),
         AdaptiveKernelRidge(random_state=0),
+        SkewRidge("laplacian", random_state=0),
     ],
 )
 def test_every_model_opens_in_both_themes_and_widths(model, tmp_path):

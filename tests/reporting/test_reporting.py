@@ -23,6 +23,8 @@ from skewridge import (
     AdaptiveKernelRidge,
     DacKernelRidge,
     DacRegressor,
+    LocalKernelRidge,
+    SkewRidge,
     SmoothingSpline,
     load_model,
     report,
@@ -30,6 +32,7 @@ from skewridge import (
     save_model,
 )
 from skewridge.datasets import make_peaks
+from skewridge.levels.planning import LevelSize, levels_bytes, levels_flops
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, sera, slice_mse
 from skewridge.nodes.planning import make_plan
 from skewridge.reporting import checksum, collect, render
@@ -45,6 +48,8 @@ TRAIN, TEST, Y_TRAIN, Y_TEST = response_train_test_split(X, y, test_size=0.3, ra
 FIXED = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}
 
 MODELS = {
+    "levels": SkewRidge("laplacian", random_state=0),
+    "cells": LocalKernelRidge(cell_size=100, random_state=0),
     "adaptive": AdaptiveKernelRidge(random_state=0),
     "adaptive, given": AdaptiveKernelRidge(n_centers=30, adapt=0.5, scale_features=None, **FIXED),
     "adaptive, aimed": AdaptiveKernelRidge(n_centers=30, scoring="balanced_mse", random_state=0),
@@ -115,6 +120,8 @@ def test_every_kind_of_model_is_told_of_as_json_and_as_a_page(name):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
+        ("levels", {"summary", "path", "tried", "scales"}),
+        ("cells", {"summary", "scales"}),
         ("adaptive", {"summary", "support", "path", "tried", "importances"}),
         ("adaptive, given", {"summary", "support", "importances"}),
         ("nodes", {"summary", "slices", "nodes", "path"}),
@@ -247,14 +254,67 @@ def test_what_it_cost_is_planned_for_the_training_rows():
     plan = make_plan(model.slices_, 5, 2)
     assert cost["fit"] == {"n_flops": plan.n_flops, "n_bytes": plan.n_bytes, "n_rows": len(TRAIN)}
     assert cost["prediction"] == {"n_values": len(TRAIN), "n_bytes": 8 * 3 * len(TRAIN)}
-    assert cost["ways"][1]["fit"] == "DacKernelRidge(n_nodes=5)"
-    assert cost["ways"][1]["n_flops"] == plan.n_flops
+    assert cost["ways"][2]["fit"] == "DacKernelRidge(n_nodes=5)"
+    assert cost["ways"][2]["n_flops"] == plan.n_flops
     adaptive, m = told("adaptive")["cost"], fitted("adaptive").n_centers_
     assert adaptive["n_fits"] == fitted("adaptive").tuning_.n_fits
     assert adaptive["fit"]["n_flops"] == len(TRAIN) * m * (2 * m + 30)
     assert "fit" not in collect(fitted("adaptive"), TEST, Y_TEST)["cost"]  # how many rows were fitted is not known
     assert "seconds" not in cost
     assert collect(fitted("nodes"), TEST, Y_TEST, seconds=2.5)["cost"]["seconds"] == 2.5
+
+
+@pytest.mark.parametrize("name", ["levels", "cells"])
+def test_two_levels_tell_what_they_state_learned_and_cost(name):
+    model, data = fitted(name), told(name)
+    stated = data["errors"]["stated"]
+    assert (stated["mse"], stated["rare_mse"]) == (model.risk_.mse, model.risk_.rare_mse)
+    assert f"{model.risk_.mse:.3g}" in render(data)
+    scales = data["method"]["scales"]
+    assert scales["values"] == sorted(model.feature_scale_.tolist(), reverse=True)
+    size = LevelSize(len(TRAIN), 2, 1, cell_size=1200 if name == "levels" else 100, outer_folds=name == "levels")
+    expected = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": len(TRAIN)}
+    assert data["cost"]["fit"] == expected
+    assert data["cost"]["ways"][0]["fit"].startswith("SkewRidge()")
+
+
+def test_a_prediction_takes_the_rows_of_its_cells_and_the_centres():
+    cells, n = fitted("cells"), len(TRAIN)
+    groups = cells._model.cells.rows
+    sizes = [len(groups.order[a:b]) for a, b in pairwise(groups.starts)]
+    assert sum(sizes) == 4 * n
+    assert told("cells")["cost"]["prediction"]["n_values"] == round(sum(size**2 for size in sizes) / n)
+    level_one = fitted("levels").tuning_.level_one
+    assert told("levels")["cost"]["prediction"]["n_values"] == level_one.chosen["n_centers"] + n  # one cell
+
+
+def test_the_search_of_two_levels_is_that_of_level_one():
+    level_one, method = fitted("levels").tuning_.level_one, told("levels")["method"]
+    assert [one["n_centers"] for one in method["tried"]] == [one["n_centers"] for one in level_one.tried]
+    assert method["path"]["x"] == level_one.penalties.tolist()
+
+
+def test_columns_that_no_fit_sees_are_named_and_outputs_told_one_by_one():
+    wide, Y = np.c_[TRAIN, np.ones(len(TRAIN))][:150], np.c_[Y_TRAIN, TRAIN[:, 0] ** 2][:150]
+    model = SkewRidge("laplacian", random_state=0).fit(wide, Y)
+    for output in (0, 1):
+        data = collect(model, wide, Y, output=output)
+        assert data["method"]["scales"]["dropped"] == ["x2"]
+        assert data["errors"]["stated"]["mse"] == model.risk_[output].mse
+        assert data["errors"]["rows"] == "fitted"
+        assert data["cost"]["prediction"]["n_values"] > 150
+    assert "Not used by any fit: x2." in render(data)
+
+
+def test_one_row_that_decides_the_stated_error_is_named():
+    y_bad = Y_TRAIN[:150].copy()
+    y_bad[17] += 50.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LocalKernelRidge(random_state=0).fit(TRAIN[:150], y_bad)
+    caution = collect(model, TEST, Y_TEST, y_ref=y_bad)["cautions"]["dominant_row"]
+    assert caution.startswith("Training row 17 holds ")
+    assert "dominant_row" not in told("cells")["cautions"]
 
 
 def test_intervals_of_a_calibrated_model_are_counted():
@@ -285,7 +345,10 @@ def test_how_to_reproduce_it():
     assert data["versions"]["numpy"] == np.__version__
 
 
-@pytest.mark.parametrize("name", ["adaptive", "nodes", "nodes, centres", "spline", "pipeline", "search"])
+RECOGNISED = ["levels", "cells", "adaptive", "nodes", "nodes, centres", "spline", "pipeline", "search"]
+
+
+@pytest.mark.parametrize("name", RECOGNISED)
 def test_rows_that_were_fitted_are_recognised(name):
     seen = collect(fitted(name), TRAIN, Y_TRAIN)
     assert seen["errors"]["rows"] == seen["response"]["rows"] == "fitted"
@@ -367,7 +430,7 @@ def test_drawn_rows_are_half_rare_where_there_are_enough(n_rare, n_common, most)
     assert np.array_equal(rows, sample(rare, most))
 
 
-@pytest.mark.parametrize("name", ["adaptive", "nodes"])
+@pytest.mark.parametrize("name", ["levels", "cells", "adaptive", "nodes"])
 def test_a_model_from_a_file_is_told_of_alike(name, tmp_path):
     save_model(fitted(name), tmp_path / "model")
     assert collect(load_model(tmp_path / "model"), TEST, Y_TEST, y_ref=Y_TRAIN) == told(name)

@@ -31,7 +31,7 @@ class Recommendation:
     Attributes
     ----------
     estimator : as one would write it
-    n_centers : the most centres that it would try
+    n_centers : the most centres that its level 1 would try
     slices, n_nodes : for those who want divide and conquer, DacKernelRidge's parameters
     reasons : in words
     """
@@ -261,16 +261,18 @@ def _meaning(scenario: int, slices: Slices) -> str:
 
 
 def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
-    """Adaptive centres always, since they fall back to random ones; what divide and conquer would need differs."""
+    """Two levels always, whose centres may be random ones; what nodes would need differs."""
     m = most_tried(len(y), len(y))
     taken = rule if scenario == 3 else 1
     k, refusal = nodes_for(y, slice_quietly(y, taken), PartitionSettings(slices=taken), 1)
     reasons = (
-        "AdaptiveKernelRidge keeps every row in the loss and puts centres where y is rare, if cross-validation finds "
-        f"that it helps; it tries up to {m:,} centres",
+        "SkewRidge keeps every row in the loss: level 1 puts centres where y is rare, if "
+        f"cross-validation finds that it helps, and tries up to {m:,} of them; level 2 is exact in "
+        "cells of x",
+        "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, level 1 alone",
         _about_nodes(scenario, len(y), rule, k, refusal),
     )
-    return Recommendation("AdaptiveKernelRidge()", m, plain(taken), k, reasons)
+    return Recommendation("SkewRidge()", m, plain(taken), k, reasons)
 
 
 def _about_nodes(scenario: int, n_rows: int, rule: Any, k: int, refusal: str | None) -> str:

@@ -93,8 +93,14 @@ def fit(
     features: Features = None,
     exclude: Exclude = None,
     estimator: Annotated[
-        str, typer.Option("--estimator", "-e", metavar="NAME", help="adaptive (recommended) or dac (the paper).")
-    ] = "adaptive",
+        str,
+        typer.Option(
+            "--estimator",
+            "-e",
+            metavar="NAME",
+            help="skew (recommended), adaptive (small model, less memory), local (cells alone) or dac (the paper).",
+        ),
+    ] = "skew",
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = "model.skr",
     missing: Missing = "refuse",
     categorical: Categorical = None,
@@ -137,7 +143,7 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .parquet file, or - for CSV on stdout."),
     ] = "predictions.csv",
     std: Annotated[
-        bool, typer.Option("--std", help="Add a column std, the standard deviation of the estimate.")
+        bool, typer.Option("--std", help="Add a column std, the standard deviation of the estimate (adaptive, dac).")
     ] = False,
     keep: Annotated[
         str | None,
@@ -266,7 +272,7 @@ def plan(
 ) -> None:
     """Tell what a fit needs before any work.
 
-    Memory and operations of adaptive centres, of divide and conquer, and of the exact fit.
+    Memory and operations of two levels, of adaptive centres, of divide and conquer, and of the exact fit.
     """
 
     def work(screen: Screen) -> Answer:

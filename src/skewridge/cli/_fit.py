@@ -16,12 +16,21 @@ from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._info import facts
 from skewridge.cli._reading import find_files
 from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import TableRequest, read_table
+from skewridge.cli._table import Table, TableRequest, read_table
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
+from skewridge.estimators.honest import HonestEstimator
+from skewridge.estimators.local import LocalKernelRidge
+from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.persist import save_model
 
-ESTIMATORS = {"adaptive": AdaptiveKernelRidge, "dac": DacKernelRidge}
+ESTIMATORS = {
+    "skew": SkewRidge,
+    "local": LocalKernelRidge,
+    "adaptive": AdaptiveKernelRidge,
+    "dac": DacKernelRidge,
+}
+SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
     start = time.perf_counter()
     with screen.progress():
-        pipeline.fit(table.features, table.response)
+        _fit(pipeline, table)
     seconds = time.perf_counter() - start
     names = list(table.features.columns)
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
@@ -66,6 +75,16 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     return Answer(data, _as_text(data))
 
 
+def _fit(pipeline: Pipeline, table: Table) -> None:
+    """Fit; a refusal for memory names the option for an estimator that needs less."""
+    try:
+        pipeline.fit(table.features, table.response)
+    except MemoryError as error:
+        if not str(error) or not isinstance(pipeline.steps[-1][1], HonestEstimator):
+            raise
+        raise MemoryError(f"{error} {SMALLER}") from error
+
+
 def make_estimator(request: FitRequest) -> Any:
     """Return the estimator with its parameters, or raise for one that there is not."""
     cls = ESTIMATORS[check_choice("--estimator", request.estimator, list(ESTIMATORS))]
@@ -73,9 +92,17 @@ def make_estimator(request: FitRequest) -> Any:
     known = cls().get_params()
     for name in given:
         if name not in known:
-            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.")
+            own = ", ".join(known)
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {own}.{_owners(name)}")
     shared = {"random_state": request.seed, "n_jobs": request.jobs, "memory_limit": request.memory_limit}
     return cls(**{**shared, **given})
+
+
+def _owners(parameter: str) -> str:
+    """Which estimators have a parameter, if any."""
+    owners = [name for name, cls in ESTIMATORS.items() if parameter in cls().get_params()]
+    listed = " and ".join(f"--estimator {name}" for name in owners)
+    return f" {listed} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
 
 
 def check_output(output: str, data: Sequence[str]) -> None:

@@ -12,7 +12,18 @@ from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column
 
-TOLD = ("n_centers_", "adapt_", "kernel_", "n_nodes_", "n_distinct_", "bandwidth_", "penalty_", "solver_")
+TOLD = (
+    "n_centers_",
+    "adapt_",
+    "kernel_",
+    "n_nodes_",
+    "n_distinct_",
+    "bandwidth_",
+    "penalty_",
+    "solver_",
+    "n_cells_",
+    "ridge_",
+)
 
 
 def describe(path: str) -> Answer:
@@ -60,7 +71,24 @@ def response_rows(file: ModelFile) -> int | None:
 def facts(estimator: Any) -> dict[str, Any]:
     """The settings that a fit chose, in a few words."""
     found = {name.rstrip("_"): getattr(estimator, name, None) for name in TOLD}
+    found = {**found, **_stated(estimator), **_blend(estimator)}
     return {name: _short(value) for name, value in found.items() if value is not None and np.ndim(value) == 0}
+
+
+def _stated(estimator: Any) -> dict[str, Any]:
+    """The errors that an estimator states for rows it has not seen."""
+    risk = getattr(estimator, "risk_", None)
+    found = {f"stated_{name}": getattr(risk, name, None) for name in ("mse", "rare_mse")}
+    return {name: value for name, value in found.items() if value is not None and np.isfinite(value)}
+
+
+def _blend(estimator: Any) -> dict[str, Any]:
+    """The members of a blend and their weights, in one line."""
+    tuning: Any = getattr(estimator, "tuning_", None)
+    if not hasattr(tuning, "members"):
+        return {}
+    pairs = zip(tuning.members, tuning.weights.tolist(), strict=True)
+    return {"blend": " + ".join(f"{weight:.2f} {name}" for name, weight in pairs)}
 
 
 def plain(value: Any) -> Any:

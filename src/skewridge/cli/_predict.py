@@ -19,6 +19,7 @@ from skewridge.cli._info import columns_of, final_step
 from skewridge.cli._reading import PARQUET, find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge.estimators.sources import check_std
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing
 
@@ -87,6 +88,8 @@ def predict_rows(
 ) -> tuple[FloatArray, FloatArray]:
     """Return prediction and standard deviation of every row, nan where missing values are dropped."""
     policy = check_choice("--missing", request.missing or file.about.get("missing", "refuse"), MISSING)
+    if std:
+        check_std(final_step(file.model))
     columns = columns_of(file.model)
     features = frame[[column.name for column in columns]]
     if policy == "refuse":
@@ -95,7 +98,7 @@ def predict_rows(
     inputs = model_inputs(file.model, columns, features[rows], policy)
     final_step(file.model).set_params(n_jobs=request.jobs)
     with screen.progress():
-        found = file.model.predict(inputs, return_std=std)
+        found = file.model.predict(inputs, **({"return_std": True} if std else {}))
     prediction, deviation = found if std else (found, np.full(int(rows.sum()), np.nan))
     if prediction.ndim > 1:
         raise ValueError(f"{request.model} predicts {prediction.shape[1]} outputs, and the command line takes one.")

@@ -205,14 +205,15 @@ def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any
     next(new, None)
 
 
-def check_rows(X: Table, job: Job) -> None:
-    """Refuse rows that are not finite, or too large, and say where they are."""
+def check_rows(X: Table, job: Job, collected: FloatArray | None = None) -> None:
+    """Refuse rows that are not finite, or too large, and say where; ``collected``: all, in memory."""
 
     def block(rows: FloatArray) -> tuple[int, int]:
         bad = ~(np.abs(rows) <= LARGEST)
         return (-1, -1) if not bad.any() else tuple(int(i) for i in np.argwhere(bad)[0])  # type: ignore[return-value]
 
-    for number, (row, column) in enumerate(map_rows(block, [X], job, "checking")):
+    rows, job = (X, job) if collected is None else (collected, job.here)
+    for number, (row, column) in enumerate(map_rows(block, [rows], job, "checking")):
         if row >= 0:
             row += number * BLOCK_ROWS
             name = column if X.names is None else repr(X.names[column])

@@ -75,7 +75,8 @@ class KernelEstimator(Shell):
         if not is_collection(X):
             return X, y, self._job
         engine = engine_for(X)
-        X, y = open_source(X, y if is_collection(y) else np.asarray(y), engine=engine)
+        y = y if is_collection(y) else np.asarray(y)
+        X, y = open_source(X, y, engine=engine, check_size=getattr(self, "_check_size", None))
         return X, y, replace(self._job, engine=engine)
 
     def _check_kernel_parameters(self, names: Sequence[str]) -> None:
@@ -116,13 +117,21 @@ class KernelEstimator(Shell):
         checked._precision = X.dtype
         return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
 
-    def _check_table(self, checked: Any, X: Table, y: Any, job: Job, multi_output: bool = False) -> FloatArray:
-        """Check what is read in chunks as an array would be, and return the response."""
+    def _check_table(
+        self,
+        checked: Any,
+        X: Table,
+        y: Any,
+        job: Job,
+        multi_output: bool = False,
+        collected: FloatArray | None = None,
+    ) -> FloatArray:
+        """Check rows in chunks, read or collected before, as an array; return the response."""
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_magnitude("y", y)
-        check_rows(X, job.unkept)
+        check_rows(X, job.unkept, collected)
         checked.n_features_in_, checked._precision = X.shape[1], X.precision
         if X.names is not None:
             checked.feature_names_in_ = np.array(X.names, dtype=object)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import one_blas_thread
+from skewridge.engine.chunked import Table
+from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
+from skewridge.estimators.sources import predict_collection
+from skewridge.io.dask_collections import is_collection
 from skewridge.levels.blend import StatedRisk
+from skewridge.levels.planning import LevelSize, require_memory
 
 
 class HonestEstimator(KernelEstimator):
     """A regressor of one or several outputs that knows what it predicts for rows it has not seen.
 
+    It fits to rows in memory: those of files and Dask collections are collected, once it is known
+    that the memory holds the fit, and give the bits of an array.
+
     A fit keeps ``_honest``: left-out predictions, responses, both (n, p), and weights, of the rows
     that it was fitted to; ``_ends``, what predictions stay between, or None; and ``_single``.
     """
 
+    _takes_tables = True
     _single: bool
     _ends: tuple[FloatArray, FloatArray] | None
     _honest: tuple[FloatArray, FloatArray, FloatArray]
@@ -30,6 +39,31 @@ class HonestEstimator(KernelEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def _check_data(self, X: Any, y: Any, job: Job, **options: Any) -> tuple[Self, FloatArray, FloatArray]:
+        """Validate on a clone; rows of a table are read once, into memory."""
+        X, y, _ = self._opened(X, y)
+        if not isinstance(X, Table):
+            return super()._check_data(X, y, job, **options)  # type: ignore[return-value]
+        checked, rows = clone(self), X.load()
+        return checked, rows, self._check_table(checked, X, y, job, collected=rows, **options)
+
+    def _check_size(self, n_rows: int, n_columns: int, n_outputs: int) -> None:
+        """Refuse rows that the memory does not hold a fit to, before any is read."""
+        self._check_parameters()
+        require_memory(self._size(n_rows, n_columns, n_outputs), self._budget, self._job)
+
+    def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
+        """All that memory and work of a fit depend on."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def _n_outputs(self) -> int | None:
+        """How many outputs there are; None where predictions have no axis for them."""
+        return None if self._single else len(self._honest[1].T)
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         """Drop the last axis of a single output."""
@@ -40,12 +74,14 @@ class HonestEstimator(KernelEstimator):
 
         Parameters
         ----------
-        X : (n, d) array or data frame
+        X : (n, d) array or data frame, or a Dask array or frame, predicted as lazily as it is
 
         Returns
         -------
         prediction : (n,) or (n, p) array
         """
+        if is_collection(X):
+            return predict_collection(self, X)
         return self._shaped(self._values(self._check_new(X).astype(np.float64)))
 
     def _values(self, X: FloatArray) -> FloatArray:

@@ -153,8 +153,7 @@ class SkewRidge(HonestEstimator):
         weights, kept = check_weights(sample_weight, len(X))
         names = companion_names(self.companions)
         check_companion_weights(self.companions, weights)
-        size = LevelSize(len(kept), X.shape[1], len(self._kernels), n_companions=len(names))
-        require_memory(size, self._budget, job)
+        require_memory(self._size(len(kept), X.shape[1]), self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
@@ -231,6 +230,11 @@ class SkewRidge(HonestEstimator):
         """Level 2: one model for every kernel, or a tuple of such tuples for several outputs."""
         levels = [model.members.levels for model in self._models]
         return self._one_or_all([() if two is None else two.locals for two in levels])
+
+    def _size(self, n_rows: int, n_columns: int, n_outputs: int = 1) -> LevelSize:
+        """Outputs are fitted one by one, so that their number does not matter."""
+        n_companions = len(companion_names(self.companions))
+        return LevelSize(n_rows, n_columns, len(self._kernels), n_companions=n_companions)
 
     @property
     def _kernels(self) -> tuple[str, ...]:

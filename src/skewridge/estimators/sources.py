@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from skewridge._typing import FloatArray
 from skewridge._version import __version__
 from skewridge.engine.checkpoint import Checkpoint
 from skewridge.engine.chunked import RowData, Table
-from skewridge.engine.job import Job, running_on
+from skewridge.engine.job import Job, named_engine, running_on
 from skewridge.engine.passes import map_rows
 from skewridge.io.sources import engine_for, open_source
 
@@ -38,12 +39,15 @@ def fit_source(
 ) -> Estimator:
     """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
 
-    Files are read in chunks, several times; what stays in memory has one number a row, and at most ``memory_limit`` of
-    rows at a time. With a running ``distributed.Client``, or inside :func:`use_engine`, the work is done there.
+    SkewRidge and LocalKernelRidge keep all rows in memory: a source is read once, where
+    ``memory_limit`` holds the fit, and refused before any row is read where it does not. For the
+    others files are read in chunks, several times; what stays in memory has one number a row, and
+    at most ``memory_limit`` of rows at a time; with a running ``distributed.Client``, or inside
+    :func:`use_engine`, the work is done there.
 
     Parameters
     ----------
-    estimator : AdaptiveKernelRidge or DacKernelRidge
+    estimator : SkewRidge, LocalKernelRidge, AdaptiveKernelRidge or DacKernelRidge
     source : what holds the rows
         An array; a pandas or polars frame; Parquet or CSV as a file, a folder, a glob or a URL that fsspec knows; a
         Dask array or frame.
@@ -52,7 +56,7 @@ def fit_source(
     sample_weight : (N,) array, optional, for estimators that take it
     checkpoint : folder, optional
         Where finished nodes and partial sums are kept; the same call after an interruption goes on from there.
-        Delete it when the fit is done.
+        Delete it when the fit is done. SkewRidge and LocalKernelRidge keep nothing there.
 
     Returns
     -------
@@ -62,25 +66,26 @@ def fit_source(
     --------
     >>> import numpy as np, tempfile
     >>> from pathlib import Path
-    >>> from skewridge import AdaptiveKernelRidge, fit_source
+    >>> from skewridge import SkewRidge, fit_source
     >>> from skewridge.datasets import make_peaks
-    >>> X, y = make_peaks(500, 2, random_state=0)
+    >>> X, y = make_peaks(200, 2, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.savetxt(file := Path(folder, "rows.csv"), np.c_[X, y], delimiter=",", header="a,b,y", comments="")
-    ...     model = fit_source(AdaptiveKernelRidge(random_state=0), file, target="y")
+    ...     model = fit_source(SkewRidge(random_state=0), file, target="y")
     >>> model.feature_names_in_
     array(['a', 'b'], dtype=object)
     """
     engine = engine_for(source)
-    X, y = open_source(source, target, features, engine)
+    X, y = open_source(source, target, features, engine, getattr(estimator, "_check_size", None))
     if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
         raise TypeError(
-            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use AdaptiveKernelRidge "
-            "or DacKernelRidge."
+            f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use "
+            "SkewRidge, or, for rows that do not fit in memory, AdaptiveKernelRidge or DacKernelRidge."
         )
     store = None if checkpoint is None else Checkpoint(checkpoint, _identity(estimator, X, y))
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-    with running_on(engine, store):
+    collects = hasattr(estimator, "_check_size")  # into memory here, where it then fits
+    with running_on(named_engine() if collects else engine, store):
         return estimator.fit(X, y, **weights)
 
 
@@ -122,6 +127,8 @@ def predict_source(
     (3, 1)
     """
     check_target(out)
+    if return_std:
+        check_std(estimator)
     known = getattr(estimator, "feature_names_in_", None)
     wanted = list(known) if features is None and known is not None else features
     engine = engine_for(source)
@@ -134,13 +141,23 @@ def predict_source(
     return _write_parquet(blocks, Path(out))
 
 
+def check_std(estimator: Any) -> None:
+    """Refuse an estimator that has no standard deviations, and say which has."""
+    if "return_std" not in signature(estimator.predict).parameters:
+        raise TypeError(
+            f"{type(estimator).__name__} has no standard deviations. Use predict_interval, which is "
+            "made of the errors of left-out rows, or AdaptiveKernelRidge or DacKernelRidge, which "
+            "have them."
+        )
+
+
 def predict_collection(estimator: Any, X: Any) -> Any:
     """Predict a Dask array or frame partition by partition, where the partitions are, as lazily as it is."""
     if hasattr(X, "columns"):
         return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
-    X = X.rechunk({1: -1})
-    if np.ndim(estimator.intercept_):
-        chunks = X.chunks[0], (len(estimator.intercept_),)
+    X, n_outputs = X.rechunk({1: -1}), _n_outputs(estimator)
+    if n_outputs is not None:
+        chunks = X.chunks[0], (n_outputs,)
         return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
     return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
 
@@ -149,10 +166,19 @@ def _predicted_frame(rows: Any, estimator: Any) -> Any:
     """A partition's predictions with its index."""
     import pandas as pd
 
-    several = np.ndim(estimator.intercept_)
-    shape = (len(rows), len(estimator.intercept_)) if several else len(rows)
+    n_outputs = _n_outputs(estimator)
+    shape = len(rows) if n_outputs is None else (len(rows), n_outputs)
     found = estimator.predict(rows) if len(rows) else np.empty(shape)
-    return pd.DataFrame(found, index=rows.index) if several else pd.Series(found, index=rows.index, name="prediction")
+    if n_outputs is None:
+        return pd.Series(found, index=rows.index, name="prediction")
+    return pd.DataFrame(found, index=rows.index)
+
+
+def _n_outputs(estimator: Any) -> int | None:
+    """How many outputs an estimator predicts; None where predictions have no axis for them."""
+    if hasattr(estimator, "_n_outputs"):
+        return int(estimator._n_outputs) if estimator._n_outputs is not None else None
+    return len(estimator.intercept_) if np.ndim(estimator.intercept_) else None
 
 
 def _identity(estimator: Any, X: RowData, y: Any) -> dict[str, Any]:

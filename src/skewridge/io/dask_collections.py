@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,16 +52,28 @@ def is_collection(source: Any) -> bool:
     return type(source).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
+def n_outputs(response: Any) -> int:
+    """How many outputs a response has; no response is one."""
+    shape = np.shape(response)
+    return int(shape[1]) if len(shape) > 1 else 1
+
+
 def open_collection(
-    source: Any, target: Any, features: Sequence[Any] | None, engine: Engine | None
+    source: Any,
+    target: Any,
+    features: Sequence[Any] | None,
+    engine: Engine | None,
+    check_size: Callable[[int, int, int], None] | None = None,
 ) -> tuple[Table, FloatArray | None]:
-    """The features as a table, and the response, which comes here."""
+    """The features as a table, of a size that was checked, and the response, which comes here."""
     named = hasattr(source, "columns")
     X, y = (frame_parts if named else array_parts)(source, target, features)
     names = tuple(str(name) for name in X.columns) if named else None
     array = X.to_dask_array(lengths=True) if named else X
     if np.isnan(array.shape[0]):
         array = array.compute_chunk_sizes()
+    if check_size is not None:
+        check_size(array.shape[0], array.shape[1], n_outputs(y))
     chunks = _chunks(array.astype(np.float64), engine)
     precision = np.float32 if array.dtype == np.float32 else np.float64
     take = None if engine is None else engine.take

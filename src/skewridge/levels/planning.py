@@ -99,5 +99,5 @@ def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:
         levels_bytes(size, n_threads),
         f"A fit to {size.n_rows:,} rows and {size.n_columns:,} columns needs {{need}}",
         f"Fit {largest:,} of the rows, take fewer threads, raise memory_limit, or use AdaptiveKernelRidge, which "
-        "keeps its centres only.",
+        "reads rows in chunks and keeps its centres only.",
     )

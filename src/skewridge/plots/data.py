@@ -50,8 +50,20 @@ def node_curves(model: Any, X: Any, truth: Any = None) -> dict[str, Any]:
     return plain({"x": X[:, 0], "nodes": model.predict_nodes(X), "average": model.predict(X), "truth": known})
 
 
+def center_tuning(tuning: Any) -> Any:
+    """The record, or that of level 1 where there are two; of several outputs the first."""
+    first = tuning[0] if isinstance(tuning, tuple) else tuning
+    return getattr(first, "level_one", first)
+
+
 def tuning_curves(tuning: Any) -> dict[str, Any]:
-    """The criterion along penalties (or bandwidths, where only those were searched), one curve a bandwidth."""
+    """The criterion along penalties (or bandwidths, where only those were searched), one curve a bandwidth.
+
+    Of two levels, that of level 1.
+    """
+    tuning = center_tuning(tuning)
+    if tuning is None:
+        raise ValueError("There is no tuning to draw: rows were too few for level 1.")
     values = np.atleast_2d(tuning.values)
     if values.size == 0:
         raise ValueError("There is no tuning to draw: nothing was searched.")
@@ -75,9 +87,12 @@ def tuning_curves(tuning: Any) -> dict[str, Any]:
 
 
 def search_points(tuning: Any) -> dict[str, Any]:
-    """Candidates of AdaptiveKernelRidge: cross-validated risk by number of centres, adaptive or not."""
+    """Candidates of level 1: cross-validated risk by number of centres, adaptive or not."""
+    tuning = center_tuning(tuning)
     if not getattr(tuning, "tried", None):
-        raise ValueError("There is no search to draw: nothing was tried, or the model is no AdaptiveKernelRidge.")
+        raise ValueError(
+            "There is no search to draw: nothing was tried, or the model is neither SkewRidge nor AdaptiveKernelRidge."
+        )
     names = ("n_centers", "risk", "adapt", "bandwidth", "kernel", "features", "penalty")
     return plain(
         {

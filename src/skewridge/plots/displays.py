@@ -145,7 +145,7 @@ class TuningDisplay(_Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
-        """Draw ``estimator.tuning_``."""
+        """Draw ``estimator.tuning_``; of SkewRidge, that of level 1."""
         return cls(tuning_curves(estimator.tuning_)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -167,7 +167,7 @@ class TuningDisplay(_Display):
 
 
 class SearchDisplay(_Display):
-    """Candidates of AdaptiveKernelRidge: cross-validated risk by number of centres, and the choice."""
+    """Candidates of level 1, alone or not: cross-validated risk by number of centres, and the choice."""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
@@ -227,20 +227,27 @@ class PredictionDisplay(_RowsDisplay):
 
 
 class ImportanceDisplay(_Display):
-    """Feature importances: mean squared slopes of the fit along the standardised features, over their sum."""
+    """Feature importances: mean squared slopes of the fit along the standardised features, over their sum.
+
+    Of SkewRidge and LocalKernelRidge, which have none, the learned scales.
+    """
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Any = None, ax: Any = None) -> Any:
-        """Draw ``estimator.feature_importances_``."""
+        """Draw ``feature_importances_``, or else ``feature_scale_``; of several outputs the first."""
         names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
-        return cls(importance_bars(estimator.feature_importances_, names)).plot(ax)
+        if hasattr(estimator, "feature_importances_"):
+            return cls(importance_bars(estimator.feature_importances_, names)).plot(ax)
+        scales = np.asarray(estimator.feature_scale_)
+        bars = importance_bars(scales if scales.ndim == 1 else scales[:, 0], names)
+        return cls({**bars, "kind": "learned scale"}).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         names, values = self.data["names"], self.data["values"]
         ax.barh(range(len(names)), values, height=0.6, color=BLUE)
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
-        ax.set_xlabel("importance")
+        ax.set_xlabel(self.data.get("kind", "importance"))
         if len(names) < self.data["n_features"]:
             ax.set_title(f"the first {len(names)} of {self.data['n_features']:,} features", fontsize="medium")
 

@@ -136,7 +136,7 @@ def make_case(model: Any, X: Any, y: Any, y_ref: Any = None, slices: Any = "auto
     target, column = _name_of(y, output), _column("y", y, output)
     predicted = _predicted(model, X, len(column), output)
     fitted, inputs, features = _opened(model, X)
-    seen = _seen(fitted, inputs)
+    seen = _seen(fitted, inputs, column, output)
     reference = column if y_ref is None else _column("y_ref", y_ref, output)
     rule = choose_rule(reference, _rule(fitted, slices, reference), np.ones(len(reference)))
     diagnosis = diagnose(reference, slices=rule, n_nodes=1)
@@ -189,8 +189,14 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return fitted, inputs, names
 
 
-def _seen(fitted: Any, X: Any) -> bool | None:
-    """Whether the rows that the model remembers stand at their places in X; None where it remembers none."""
+def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
+    """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
+
+    Models that keep the responses of the fit, but no rows as they came, know rows by these.
+    """
+    if has(fitted, "loo_prediction_") and has(fitted, "_honest"):
+        own = fitted._honest[1][:, output or 0]  # without those of rows of weight 0
+        return len(fitted.loo_prediction_) == len(y) and bool(np.isin(own, y).all())
     for places, points in _REMEMBERED:
         if has(fitted, points) and (places is None or has(fitted, places)):
             kept = getattr(fitted, points)
@@ -206,6 +212,8 @@ def _seen(fitted: Any, X: Any) -> bool | None:
 def _may_be_training(fitted: Any, n_rows: int) -> bool:
     """Whether the model can have been fitted to so many rows."""
     if has(fitted, "slices_.labels") and len(fitted.slices_.labels) != n_rows:
+        return False
+    if has(fitted, "loo_prediction_") and len(fitted.loo_prediction_) != n_rows:
         return False
     return all(getattr(fitted, name).max() < n_rows for name in SUPPORT if has(fitted, name))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skewridge.reporting import _levels
 from skewridge.reporting._case import Case, Part
 
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote
@@ -79,6 +80,7 @@ PARTS = (
     Part("worse_than_the_mean", (), _worse),
     Part("at_edge", ("tuning_.at_edge",), _at_edge),
     Part("dominant_rows", ("tuning_.dominant", "tuning_.pulls"), _dominant),
+    Part("dominant_row", ("risk_",), _levels.dominant_row),
     Part("aim", ("tuning_.cost",), _aim),
     Part("no_seed", ("random_state",), _seedless),
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from skewridge.advice.plan import plan
 from skewridge.nodes.planning import make_plan
+from skewridge.reporting import _levels
 from skewridge.reporting._case import Case, Part
 
 
@@ -25,7 +26,8 @@ def _centers(case: Case) -> dict[str, Any] | None:
         return None
     settings = {"n_nodes": 1, "slices": 1, "n_centers": len(case.fitted.center_rows_)}
     told = plan(case.y_ref, n_features=case.fitted.n_features_in_, **settings)
-    return {"n_flops": told.costs[0].n_flops, "n_bytes": told.costs[0].n_bytes, "n_rows": told.n_rows}
+    cost = next(cost for cost in told.costs if cost.fit.startswith("AdaptiveKernelRidge"))
+    return {"n_flops": cost.n_flops, "n_bytes": cost.n_bytes, "n_rows": told.n_rows}
 
 
 def _prediction(case: Case) -> dict[str, Any]:
@@ -50,8 +52,10 @@ def _ways(case: Case) -> list[dict[str, Any]] | None:
 PARTS = (
     Part("fit", ("slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_", "n_features_in_"), _nodes),
     Part("fit", ("centers_", "center_rows_", "n_features_in_"), _centers),
+    Part("fit", ("loo_prediction_", "n_features_in_"), _levels.fit_cost),
     Part("n_fits", ("tuning_.n_fits",), lambda case: case.fitted.tuning_.n_fits),
     Part("prediction", ("dual_coef_", "X_fit_"), _prediction),
     Part("prediction", ("dual_coef_", "centers_"), _prediction),
+    Part("prediction", ("loo_prediction_", "n_features_in_"), _levels.prediction_cost),
     Part("ways", ("n_features_in_",), _ways),
 )

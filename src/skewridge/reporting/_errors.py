@@ -10,6 +10,7 @@ import numpy as np
 
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.metrics import balanced_mse, sera
+from skewridge.reporting import _levels
 from skewridge.reporting._case import Case, Part
 from skewridge.reporting._response import records
 
@@ -116,6 +117,7 @@ PARTS = (
     Part("n_rows", (), lambda case: len(case.y)),
     Part("n_beyond", (), _n_beyond),
     Part("scores", (), _scores),
+    Part("stated", ("risk_",), _levels.stated),
     Part("slices", (), _slices),
     Part("points", (), _points),
     Part("intervals", ("calibration_", "predict_interval"), _intervals),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.plots.data import importance_bars, tuning_curves
+from skewridge.plots.data import center_tuning, importance_bars, tuning_curves
+from skewridge.reporting import _levels
 from skewridge.reporting._case import SUPPORT, Case, Part
 
 LONGEST = 200  # characters of a value that are shown
@@ -86,13 +87,13 @@ def _support(name: str, case: Case) -> dict[str, Any]:
 
 def _path(case: Case) -> dict[str, Any] | None:
     """The criterion along the penalties, a curve a bandwidth; along the bandwidths where the penalty was given."""
-    tuning = case.fitted.tuning_
+    tuning = center_tuning(case.fitted.tuning_)
     return tuning_curves(tuning) if np.count_nonzero(np.isfinite(tuning.values)) > 1 else None
 
 
 def _tried(case: Case) -> list[dict[str, Any]] | None:
     """The candidates in order, with the held-out risk of each."""
-    tried = case.fitted.tuning_.tried
+    tried = center_tuning(case.fitted.tuning_).tried
     return [{name: shown(value) for name, value in one.items()} for one in tried] or None
 
 
@@ -117,5 +118,8 @@ PARTS = (
     *(Part("support", (name,), partial(_support, name)) for name in SUPPORT),
     Part("path", ("tuning_.penalties", "tuning_.values", "tuning_.margins"), _path),
     Part("tried", ("tuning_.tried",), _tried),
+    Part("path", ("tuning_.level_one.values",), _path),
+    Part("tried", ("tuning_.level_one.tried",), _tried),
+    Part("scales", ("risk_", "feature_scale_", "dropped_features_"), _levels.scales),
     Part("importances", ("feature_importances_",), _importances),
 )
