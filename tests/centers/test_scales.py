@@ -8,7 +8,8 @@ from skewridge.features.scaled_forms import NEGLIGIBLE, ScaledForms
 from skewridge.features.scaling import no_scaling, standard_scaling
 from skewridge.kernels import Kernel
 from skewridge.kernels.heuristics import median_bandwidth
-from skewridge.ridge.learning import LearnedKernel, learn_kernel
+from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learning import learn_kernel
 
 
 def sample(n=300, seed=0):

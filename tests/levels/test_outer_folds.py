@@ -7,7 +7,7 @@ from skewridge.levels.members import Learned, LevelSettings, Rows, average_learn
 from skewridge.levels.outer_folds import deal_rows, fit_outer, is_discrete, weight_of_a_draw
 from skewridge.levels.planning import is_small
 from skewridge.ridge.distinct import collapse_rows
-from skewridge.ridge.learning import LearnedKernel, average_kernel
+from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 
 SETTINGS = LevelSettings(kernels=("laplacian",), seed=3)
 

@@ -20,7 +20,8 @@ from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import NEGLIGIBLE
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import Kernel
-from skewridge.ridge.learning import LearnedKernel, learn_kernel
+from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learning import learn_kernel
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ from skewridge.engine.job import Job
 from skewridge.features.scaling import Scaling, no_scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.kernels.heuristics import penalty_rule
-from skewridge.ridge.learning import LearnedKernel
+from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 GUIDES_LADDER = ((150, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
+GUIDES_ROWS = 8_000  # that its ladder is cross-validated on
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
 FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
@@ -114,13 +115,14 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) ->
     """Learn scales and choose centres, adaptive share, penalty and kernel."""
     prefetch(rows.X, rows.candidates.rows[:SAMPLE_ROWS])
     folded = fold_rows(rows, SAMPLE_ROWS)
+    judged = fold_rows(rows, GUIDES_ROWS) if settings.guides else folded
     sample, standard = learning_sample(folded, rows.seed), _standard(rows, settings, job)
     kernels = [scale_kernel(name, sample, settings, standard) for name in settings.kernels]
     if not (rows.can_choose and settings.cross_validates):
         return _without_folds(rows, settings, kernels[0], most)
     scores = []
     for kernel in kernels:
-        found = _climb(kernel, rows, folded, settings, most=most, job=job)
+        found = _climb(kernel, rows, judged, settings, most=most, job=job)
         scores += [(kernel, score) for score in found]
     kernel, best = min(scores, key=lambda pair: pair[1].risk)
     return Choice(
@@ -131,7 +133,7 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) ->
         criterion="cv",
         scores=tuple((kernel.features, score) for kernel, score in scores),
         best=best,
-        scale=folded.scale,
+        scale=judged.scale,
         unlearned=kernel.failed,
         learned=kernel.learned,
     )

@@ -12,7 +12,8 @@ from skewridge.features.scaled_forms import ScaledForms, scale_forms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.kernels.heuristics import MEDIAN_ROWS, median_bandwidth
-from skewridge.ridge.learning import N_STEPS, LearnedKernel, learn_kernel
+from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learning import N_STEPS, learn_kernel
 
 Transform = Scaling | ScaledForms
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
-from skewridge.ridge.learning import LearnedKernel
+from skewridge.ridge.learned_kernel import LearnedKernel
 
 Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
 

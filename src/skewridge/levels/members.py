@@ -24,7 +24,7 @@ from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
 from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, columns_of
-from skewridge.ridge.learning import LearnedKernel, average_kernel
+from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring

@@ -10,7 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
 from skewridge.levels.fit import BlendedFit
-from skewridge.ridge.learning import LearnedKernel
+from skewridge.ridge.learned_kernel import LearnedKernel
 
 LINEAR, GLOBAL = "linear", "global"
 

@@ -7,7 +7,6 @@ which sees nothing else. The answer is the mean of the last steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.ridge.adam import Adam
 from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample
+from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
 
 N_STEPS = 100
@@ -33,54 +33,6 @@ RIDGES, TRENDS = (1e-7, 30.0), (1e-4, 1e4)
 MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
 RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
 PAIRS = 2000  # of rows that the median distance is taken over
-
-
-@dataclass(frozen=True)
-class LearnedKernel:
-    """Scales, ridge and trends, and how the learning went.
-
-    Attributes
-    ----------
-    scales : (d,) array, what features are multiplied by before they enter the kernel
-    ridge : float, c in k(s z, s z') + Q diag(trends) Q' + c diag(1 / f)
-    trends : (k,) array, one for every column of Q
-    losses : (n_steps,) array, the leave-one-out error of every step's sample over the variance of
-        y; NaN for steps that could not be used
-    """
-
-    scales: FloatArray
-    ridge: float
-    trends: FloatArray
-    losses: FloatArray
-
-    @property
-    def n_used(self) -> int:
-        """Steps that could be used."""
-        return int(np.isfinite(self.losses).sum())
-
-    @property
-    def learned(self) -> bool:
-        """False if no step could be used: scales, ridge and trends are the starting values."""
-        return self.n_used > 0
-
-
-def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
-    """Return the geometric means of scales, ridges and trends that were learned on parts of the rows.
-
-    Learned scales of a small table vary with the rows they were learned on; their mean over parts
-    varies less.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one, other = (LearnedKernel(np.array([s]), s, np.empty(0), np.zeros(1)) for s in (1.0, 4.0))
-    >>> average_kernel([one, other]).scales, average_kernel([one, other]).ridge
-    (array([2.]), 2.0)
-    """
-    theta = np.log([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
-    values, d = np.exp(theta.mean(axis=0)), len(kernels[0].scales)
-    losses = np.concatenate([own.losses for own in kernels])
-    return LearnedKernel(values[:d], float(values[d]), values[d + 1 :], losses)
 
 
 @dataclass(frozen=True)
