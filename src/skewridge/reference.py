@@ -236,9 +236,28 @@ def linear_ridge(X: FloatArray, y: FloatArray, penalty: float) -> tuple[FloatArr
     return left_out, slopes, float(y.mean() - slopes @ mean)
 
 
-def blend_weights(honest: FloatArray, y: FloatArray) -> FloatArray:
-    """Least squares of y on honest predictions, (N, M), all centred: weights >= 0 with sum at most 1."""
-    A, b = honest - honest.mean(axis=0), y - y.mean()
+def blend_weights(honest: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
+    """Least squares of y on honest predictions, (N, M): weights >= 0 with sum at most 1, and an intercept.
+
+    A row that holds over a tenth of the squared error counts for less, until it holds no more.
+    """
+    counts, most = np.ones(len(y)), max(0.1, 10 / len(y))
+    for _ in range(20):
+        weights = best_weights(honest, y, counts)
+        centre = np.average(np.column_stack([honest, y]), axis=0, weights=counts)
+        intercept = float(centre[-1] - centre[:-1] @ weights)
+        errors = counts * (y - intercept - honest @ weights) ** 2
+        large = errors > most * errors.sum() * (1 + 1e-9)
+        if not large.any():
+            break
+        counts[large] *= most * errors.sum() / errors[large]
+    return weights, intercept
+
+
+def best_weights(honest: FloatArray, y: FloatArray, counts: FloatArray) -> FloatArray:
+    """The best of all faces of {w >= 0, sum w <= 1}, rows counting as given."""
+    centre, root = np.average(np.column_stack([honest, y]), axis=0, weights=counts), np.sqrt(counts)
+    A, b = root[:, None] * (honest - centre[:-1]), root * (y - centre[-1])
     best = np.zeros(A.shape[1])
     for subset in range(1, 2 ** A.shape[1]):
         members = [m for m in range(A.shape[1]) if subset >> m & 1]
@@ -255,6 +274,6 @@ def blend_weights(honest: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def blend(honest: FloatArray, y: FloatArray, new: FloatArray) -> FloatArray:
-    """The weighted sum of the members' new predictions, (n, M), around the mean of y."""
-    weights = blend_weights(honest, y)
-    return np.asarray(y.mean() + (new - honest.mean(axis=0)) @ weights, dtype=np.float64)
+    """The weighted sum of the members' new predictions, (n, M), and the intercept."""
+    weights, intercept = blend_weights(honest, y)
+    return np.asarray(intercept + new @ weights, dtype=np.float64)

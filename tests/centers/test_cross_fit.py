@@ -50,6 +50,24 @@ def test_values_are_those_of_refits_to_the_other_fold(copies, outputs, solver):
     np.testing.assert_allclose(values, brute_force(fit, X, Y, w), atol=1e-6 * Y.std())
 
 
+def test_the_expansion_is_the_mean_of_the_refits():
+    X, Y, w = data_of(150, 2)
+    settings = CenterSettings(n_centers=25, adapt=0.5, bounds=None)
+    fit = fit_global(X, Y, w, settings, **HOW)
+    found = cross_fit(fit, X, Y, w, settings, **HOW)
+    Z, new = fit.transform(X), fit.transform(np.random.default_rng(1).random((40, 2)))
+    pool, candidate, total = candidate_rows(X, Y, w, "auto", 3).in_folds(N_PARTS), fit.choice.candidate, 0.0
+    for fold in range(N_PARTS):
+        train = pool.folds[pool.member] != fold
+        C = Z[pool.rows[pool.draw(candidate.n_centers, candidate.adapt, fold)]]
+        A, B, K = (naive.gram("matern32", part, C, bandwidth=candidate.bandwidth) for part in (Z[train], new, C))
+        mean = np.average(Y[train], axis=0, weights=w[train])
+        left = A.T @ (w[train, None] * A) + w[train].sum() * fit.choice.penalty * K
+        total += mean + B @ np.linalg.solve(left, A.T @ (w[train, None] * (Y[train] - mean)))
+    values = naive.gram("matern32", new, found.centers, bandwidth=candidate.bandwidth) @ found.coef.T + found.intercepts
+    np.testing.assert_allclose(values * fit.units + fit.means, total / N_PARTS, atol=1e-6 * Y.std())
+
+
 def test_a_rows_own_response_does_not_change_its_value_at_given_settings():
     X, Y, w = data_of()
     fit = fit_global(X, Y, w, SETTINGS, **HOW)

@@ -70,7 +70,7 @@ def test_the_blend_is_the_references(fitted):
     rows, deal = outer_rows(X, y)
     honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS, Job()).honest())
     ordered = rows.y[:, 0]
-    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
+    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered)[0], atol=1e-7)
     new = table(40, 3, 1)[0]
     members = np.hstack(fit.model.members.predict(new))
     expected = reference.blend(honest, ordered, members)
@@ -114,3 +114,13 @@ def test_scores_move_the_blend_to_the_rows_that_count():
     assert not np.array_equal(plain.left_out, aimed.left_out)
     errors = [np.average((fit.left_out - y) ** 2, weights=rare) for fit in (aimed, plain)]
     assert errors[0] < 1.1 * errors[1]
+
+
+def test_new_rows_are_guided_by_the_half_fits_that_guided_the_training_rows(fitted):
+    """A guide nearer to the responses than that of the training rows would mislead the cells at a peak."""
+    X, y, fit = fitted
+    levels = fit.model.members.levels
+    Z = levels.level_one.transform(X)
+    halves, whole = levels.guide.values(Z)[:, 0], levels.level_one.predict_transformed(Z)[:, 0]
+    seen = levels.level_one.in_units(halves[:, None])[:, 0]
+    assert np.mean((seen - y) ** 2) > 1.02 * np.mean((whole - y) ** 2)  # half of the rows, so further away

@@ -23,7 +23,7 @@ INDEPENDENT = 1e-10  # of the largest singular value: smaller ones are collinear
 TIE = 1e-9  # residuals that differ by less, relatively, are equally good
 ROUNDING = 1e-14  # of the response: residuals smaller than this are 0
 DOMINANT_SHARE = 0.5  # of the squared error, in one row
-MOST_SHARE = 0.1  # of the squared error that weights are fitted to, in one row; of few rows, ten rows' share
+MOST_SHARE = 0.1  # of the squared error that weights are fitted to, in one row; of few rows, that of ten
 MOST_ROUNDS = 20  # of lowering the weights of rows that count for more
 
 
@@ -97,8 +97,9 @@ def fit_blend(
     the row weights and means weighted by them. A sum below 1 shrinks the blend to the mean of y.
     The minimum is exact, since every face of the weights' simplex is tried. A constant member has
     weight 0; of equally good blends the one with the fewest members is taken, then the earliest.
-    Where one row holds over a tenth of the squared error its weight is lowered until it holds no
-    more: which member happens to be least wrong at one extreme row says little about others.
+    Where one row holds over a tenth of the squared error (of few rows, ten times the share of one)
+    its weight is lowered until it holds no more: which member happens to be least wrong at one
+    extreme row says little about others.
 
     Parameters
     ----------
@@ -182,7 +183,8 @@ def _dominant(errors: FloatArray, member: IntArray) -> tuple[int, float]:
 
 def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
     """The weights of one output, (M,), and its intercept, with no row that decides them alone."""
-    r, most = row_weights.copy(), max(MOST_SHARE, 10.0 / np.count_nonzero(row_weights))
+    r = row_weights / row_weights.max()
+    most = max(MOST_SHARE, 10.0 * float(np.sum(r**2)) / float(r.sum()) ** 2)
     for _ in range(MOST_ROUNDS):
         weights, intercept = _fit_weighted(F, y, r)
         errors = np.abs(y - intercept - F @ weights)
