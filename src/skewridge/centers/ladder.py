@@ -25,6 +25,7 @@ from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 GUIDES_LADDER = ((150, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
+FEWEST_GUIDING = 150  # centres that are tried for it, however few the rows; else half as many as rows at most
 GUIDES_ROWS = 8_000  # that its ladder is cross-validated on
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
@@ -156,6 +157,8 @@ def _climb(
     validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept, job)
     given = settings.n_centers and spoken_for(len(folded), settings.n_centers)
     outside = len(folded) - int(np.bincount(folded.candidates.folds).max())
+    if settings.guides:
+        most = min(most, max(FEWEST_GUIDING, outside // 2))
     rungs = GUIDES_LADDER if settings.guides else LADDER
     steps = ladder(given, settings.adapt, most, outside, rungs)
     return [validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)) for m, adapt in steps]

@@ -246,15 +246,25 @@ def _from_products(code, row, own, norms, m):
 @njit(nogil=True, cache=True)
 def gram_lower(code, degree, left, right, out):
     """The lower triangle (diagonal included) of k(X, X); right is left feature by feature."""
+    first = np.int64(0)  # a literal 0 would be compiled for once more
     for i in range(left.shape[0]):
-        _kernel_row(code, degree, left[i], right, 0, i + 1, out[i])
+        _kernel_row(code, degree, left[i], right, first, i + 1, out[i])
 
 
 @njit(nogil=True, cache=True)
 def cross(code, degree, left, right, out):
     """k(X, Z)."""
+    first = np.int64(0)
     for i in range(left.shape[0]):
-        _kernel_row(code, degree, left[i], right, 0, right.shape[1], out[i])
+        _kernel_row(code, degree, left[i], right, first, right.shape[1], out[i])
+
+
+@njit(nogil=True, cache=True)
+def _copy_rows(rows, top, n_rows, out):
+    """Copy some rows, entry by entry: an assignment of slices takes numba two seconds to compile."""
+    for i in range(n_rows):
+        for f in range(rows.shape[1]):
+            out[i, f] = rows[top + i, f]
 
 
 @njit(nogil=True, cache=True)
@@ -283,11 +293,13 @@ def cross_blas(code, degree, left, rows, norms, lower, out):
     block, tile = _tile_of(left)
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
-        block[:n_rows] = left[top : top + n_rows]
+        _copy_rows(left, top, n_rows, block)
         for start in range(0, min(m, top + n_rows) if lower else m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
-            out[top : top + n_rows, start:stop] = values[:n_rows]
+            for i in range(n_rows):
+                for j in range(stop - start):
+                    out[top + i, start + j] = values[i, j]
 
 
 @njit(nogil=True, cache=True)
@@ -302,8 +314,9 @@ def similarity_upper(code, degree, left, right, out, diagonal):
 @njit(nogil=True, cache=True)
 def similarity(code, degree, left, right, out):
     """The similarities of X and Z."""
+    first = np.int64(0)
     for i in range(left.shape[0]):
-        _similarity(code, left[i], right, 0, right.shape[1], out[i])
+        _similarity(code, left[i], right, first, right.shape[1], out[i])
 
 
 @njit(nogil=True, cache=True)
@@ -378,10 +391,13 @@ def residual_moments_blas(code, degree, left, rows, coef, norms, weights, target
     values = np.empty((TILE_ROWS, m), dtype=left.dtype)
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
-        block[:n_rows] = left[top : top + n_rows]
+        _copy_rows(left, top, n_rows, block)
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            values[:, start:stop] = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            part = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            for i in range(n_rows):
+                for j in range(stop - start):
+                    values[i, start + j] = part[i, j]
         for i in range(n_rows):
             _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
@@ -431,7 +447,10 @@ def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
     Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are the same columns
     of coef, (p, M).
     """
-    right = np.empty((points.shape[1], np.diff(starts).max()), dtype=points.dtype)
+    most = 0
+    for c in range(starts.size - 1):
+        most = max(most, starts[c + 1] - starts[c])
+    right = np.empty((points.shape[1], most), dtype=points.dtype)
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
     out[:] = 0.0
     top, n = 0, left.shape[0]
@@ -457,7 +476,7 @@ def matvec_blas(code, degree, left, rows, coef, norms, out):
     out[:] = 0.0
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
-        block[:n_rows] = left[top : top + n_rows]
+        _copy_rows(left, top, n_rows, block)
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
@@ -736,7 +755,8 @@ def scale_gradient(code, degree, left, right, similar, curvature, v, a, out):
     out[:] = 0.0
     for i in range(n - 1):
         row = buffer[: n - i - 1]
-        row[:] = similar[i, i + 1 :]
+        for j in range(row.size):
+            row[j] = similar[i, i + 1 + j]
         _slope(code, degree, row, row.size)
         _add_pulls(row, curvature, v, a, i, pulls)
         if code == LAPLACIAN:

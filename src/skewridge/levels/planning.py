@@ -9,7 +9,7 @@ from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
-from skewridge.ridge.learning import BATCH_SIZE, N_STEPS
+from skewridge.ridge.learning import BATCH_SIZE, N_STEPS, batch_rows
 
 N_KERNELS = 2  # of the local fits, by default
 N_OUTER_FOLDS = 5
@@ -81,9 +81,10 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell, batch = (float(min(size.n_rows, most)) for most in (size.cell_size, BATCH_SIZE))
+    cell, batch = float(min(size.n_rows, size.cell_size)), float(min(size.n_rows, batch_rows(size.n_rows)))
     cells = size.n_kernels * size.n_partitions * size.n_rows * cell**2 * 2 / 3
-    return size.n_fits * (cells + (size.n_kernels + 1) * N_STEPS * 2.0 * batch**3)
+    learning = (size.n_kernels + 1) * N_STEPS * 2.0 * batch**3
+    return size.n_fits * cells + max(1, size.n_fits - 1) * learning
 
 
 def bytes_per_row(size: LevelSize) -> float:
