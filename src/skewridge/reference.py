@@ -236,22 +236,23 @@ def linear_ridge(X: FloatArray, y: FloatArray, penalty: float) -> tuple[FloatArr
     return left_out, slopes, float(y.mean() - slopes @ mean)
 
 
-def blend_weights(honest: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
-    """Least squares of y on honest predictions, (N, M): weights >= 0 with sum at most 1, and an intercept.
+def blend_weights(honest: FloatArray, y: FloatArray) -> FloatArray:
+    """Least squares of y on honest predictions, (N, M), all centred: weights >= 0 with sum at most 1.
 
-    A row that holds over a tenth of the squared error counts for less, until it holds no more.
+    Rows that would hold over a tenth of the squared error count for less, so that none holds more.
     """
     counts, most = np.ones(len(y)), max(0.1, 10 / len(y))
     for _ in range(20):
         weights = best_weights(honest, y, counts)
-        centre = np.average(np.column_stack([honest, y]), axis=0, weights=counts)
-        intercept = float(centre[-1] - centre[:-1] @ weights)
-        errors = counts * (y - intercept - honest @ weights) ** 2
-        large = errors > most * errors.sum() * (1 + 1e-9)
-        if not large.any():
-            break
-        counts[large] *= most * errors.sum() / errors[large]
-    return weights, intercept
+        left = y - honest @ weights
+        errors = (left - np.average(left, weights=counts)) ** 2
+        largest, limit = np.sort(errors)[::-1], 0.0
+        for k in range(int(np.ceil(1 / most))):
+            limit = most * largest[k:].sum() / (1 - most * k)
+            if largest[k] <= limit:
+                break
+        counts = np.minimum(1.0, limit / np.maximum(errors, 1e-300))
+    return weights
 
 
 def best_weights(honest: FloatArray, y: FloatArray, counts: FloatArray) -> FloatArray:
@@ -274,6 +275,6 @@ def best_weights(honest: FloatArray, y: FloatArray, counts: FloatArray) -> Float
 
 
 def blend(honest: FloatArray, y: FloatArray, new: FloatArray) -> FloatArray:
-    """The weighted sum of the members' new predictions, (n, M), and the intercept."""
-    weights, intercept = blend_weights(honest, y)
-    return np.asarray(intercept + new @ weights, dtype=np.float64)
+    """The weighted sum of the members' new predictions, (n, M), around the mean of y."""
+    weights = blend_weights(honest, y)
+    return np.asarray(y.mean() + (new - honest.mean(axis=0)) @ weights, dtype=np.float64)

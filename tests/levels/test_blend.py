@@ -274,3 +274,23 @@ def test_a_row_keeps_its_weight_up_to_a_tenth_of_the_squared_error():
     plain = fit_blend(members, y)[0].weights
     with mock.patch.object(blend, "MOST_SHARE", 0.1):
         np.testing.assert_array_equal(fit_blend(members, y)[0].weights, plain)
+
+
+def test_the_intercept_is_that_of_all_rows():
+    rng = np.random.default_rng(0)
+    y = np.exp(2.2 * rng.normal(size=(500, 1)))
+    with mock.patch.object(blend, "MOST_SHARE", 0.1):
+        found, predictions = fit_blend([rng.normal(size=y.shape)], y)
+    assert found.weights[0, 0] < 0.2
+    assert predictions.mean() == pytest.approx(y.mean())
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e9])
+def test_several_extreme_rows_do_not_decide_the_weights(size):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(400, 1))
+    good = y + 0.01 * rng.normal(size=y.shape)
+    y[:9] = size * np.arange(1, 10)[:, None]
+    with mock.patch.object(blend, "MOST_SHARE", 0.1):
+        found = fit_blend([good], y)[0]
+    assert found.weights[0, 0] > 0.9

@@ -70,7 +70,7 @@ def test_the_blend_is_the_references(fitted):
     rows, deal = outer_rows(X, y)
     honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS, Job()).honest())
     ordered = rows.y[:, 0]
-    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered)[0], atol=1e-7)
+    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
     new = table(40, 3, 1)[0]
     members = np.hstack(fit.model.members.predict(new))
     expected = reference.blend(honest, ordered, members)

@@ -4,7 +4,7 @@ import pytest
 from skewridge.engine.job import Job
 from skewridge.levels.fit import fit_blended
 from skewridge.levels.members import Learned, LevelSettings, Rows, average_learned
-from skewridge.levels.outer_folds import deal_rows, fit_outer, is_discrete, weight_of_a_draw
+from skewridge.levels.outer_folds import common_unit, deal_rows, fit_outer, is_discrete
 from skewridge.levels.planning import is_small
 from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
@@ -92,17 +92,50 @@ def test_a_discrete_table_has_no_column_that_never_repeats():
 
 @pytest.mark.parametrize(
     ("weights", "expected"),
-    [([1, 1, 1], 1.0), ([2, 2, 2], 2.0), ([1, 2, 2], 1.0), ([0.5, 0.5, 0.5], 0.5), ([1, 1, 0.3], None)],
+    [
+        ([1, 1, 1], 1.0),
+        ([4, 6, 10], 2.0),
+        ([0.3, 0.2], 0.1),
+        ([1e300, 3e300], 1e300),
+        ([1e-300, 2e-300], 1e-300),
+        ([1, np.pi, 2], 0.0),
+        ([1, 1e10], 0.0),
+        ([5], 5.0),
+    ],
 )
-def test_draws_have_a_weight_of_which_all_frequencies_are_multiples(weights, expected):
-    X = np.array([[0.0], [1.0], [1.0]])
-    found = weight_of_a_draw(collapse_rows(X, np.zeros((3, 1)), np.array(weights, float), 0))
-    assert found == (None if expected is None else pytest.approx(expected))
+def test_weights_have_a_common_unit_if_they_are_counts(weights, expected):
+    assert common_unit(np.array(weights, float)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_copies_of_a_whole_table_are_not_draws():
-    X = np.repeat(np.arange(4.0)[:, None], 3, axis=0)
-    assert weight_of_a_draw(collapse_rows(X, np.zeros((12, 1)), np.ones(12), 0)) is None
+    X, y = discrete_table(40)
+    first = np.unique(X, axis=0, return_index=True)[1]
+    X, y = np.repeat(X[first], 3, axis=0), np.repeat(y[first], 3)
+    assert outer_rows(X, y)[1].together
+
+
+def test_copies_with_one_continuous_response_are_not_draws():
+    X, y = discrete_table(60)
+    first = np.unique(X, axis=0, return_index=True)[1]
+    X, y = X[first], y[first]
+    times = np.where(np.arange(len(y)) % 3, 1, 5)
+    assert outer_rows(np.repeat(X, times, axis=0), np.repeat(y, times))[1].together
+    assert outer_rows(X, y, times.astype(float))[1].together
+    assert not outer_rows(np.repeat(X, times, axis=0), np.repeat(np.round(y), times))[1].together
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_even_replicates_are_dealt(equal):
+    grid = np.array([(a, b) for a in range(6) for b in range(6)], float)
+    X = np.repeat(grid, np.where(np.arange(36) % 3, 2, 4), axis=0)
+    y = X.sum(axis=1) + 0.1 * np.random.default_rng(0).normal(size=len(X))
+    if equal:  # all but one response at every x are equal, and responses are discrete
+        y = np.round(X.sum(axis=1))
+        y[5] += 1.0
+    fit = fit_blended(X, y, np.ones(len(y)), settings=SETTINGS)
+    assert np.isfinite(fit.left_out).all()
+    assert np.isfinite(fit.risk.mse)
+    assert fit.risk.mse < 0.2 * y.var()
 
 
 def test_draws_of_one_x_are_dealt_to_different_folds():
@@ -140,9 +173,10 @@ def test_draws_are_predicted_by_fits_without_them_and_every_row_gets_their_mean(
     assert means[member[5], fold[5]] == pytest.approx(y[own].mean())
 
 
-def test_weights_equal_copies_where_draws_are_dealt():
+@pytest.mark.parametrize("low", [1, 2])
+def test_weights_equal_copies_where_draws_are_dealt(low):
     X, y = discrete_table(120)
-    counts = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    counts = np.random.default_rng(1).integers(low, low + 3, len(y)).astype(float)
     repeated = np.repeat(np.arange(len(y)), counts.astype(int))
     weighted = fit_blended(X, y, counts, settings=SETTINGS)
     copied = fit_blended(X[repeated], y[repeated], np.ones(len(repeated)), settings=SETTINGS)
@@ -163,3 +197,11 @@ def test_the_stated_risk_of_a_discrete_table_is_that_of_new_draws():
         real = np.mean((fit.model.predict(new.astype(float))[:, 0] - truth) ** 2)
         ratios.append(fit.risk.mse / real)
     assert 0.85 < np.mean(ratios) < 1.3
+
+
+def test_where_outer_folds_have_too_few_rows_ridge_regression_is_alone():
+    for n, levels in ((12, False), (13, True)):
+        X, y = table(n)
+        fit = fit_blended(X, y, np.ones(n), settings=SETTINGS)
+        assert (fit.model.members.levels is not None) == levels
+        assert fit.outer == levels

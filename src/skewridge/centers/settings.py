@@ -29,7 +29,8 @@ class CenterSettings:
     bounds : what predictions stay between: "auto" (the range of y plus a tenth), None, or the ends
     forms : FeatureForms of the columns where scales are learned; None: those of the rows
     learned : LearnedKernel over all of these forms, instead of learning
-    guides : True for level 1 of two, whose fits correct it: a shorter ladder, and no importances
+    guides : True for level 1 of two levels, where local fits see and correct it: a shorter ladder of
+        fewer centres, compared on fewer rows, and no importances
     """
 
     n_centers: int | None = None

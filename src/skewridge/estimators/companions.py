@@ -58,7 +58,7 @@ class RegressorCompanion:
         if not np.all(weights == 1.0):
             name = weights_name(model)
             if name is None:
-                copies = np.repeat(np.arange(len(X)), weights.astype(np.int64))
+                copies = np.repeat(np.arange(len(X)), np.rint(weights).astype(np.int64))
                 X, y = X[copies], y[copies]
             else:
                 taken = {name: weights}

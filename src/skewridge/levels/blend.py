@@ -99,7 +99,7 @@ def fit_blend(
     weight 0; of equally good blends the one with the fewest members is taken, then the earliest.
     Where one row holds over a tenth of the squared error (of few rows, ten times the share of one)
     its weight is lowered until it holds no more: which member happens to be least wrong at one
-    extreme row says little about others.
+    extreme row says little about others. The intercept is that of all rows with their own weights.
 
     Parameters
     ----------
@@ -182,33 +182,42 @@ def _dominant(errors: FloatArray, member: IntArray) -> tuple[int, float]:
 
 
 def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
-    """The weights of one output, (M,), and its intercept, with no row that decides them alone."""
-    r = row_weights / row_weights.max()
-    most = max(MOST_SHARE, 10.0 * float(np.sum(r**2)) / float(r.sum()) ** 2)
-    for _ in range(MOST_ROUNDS):
-        weights, intercept = _fit_weighted(F, y, r)
-        errors = np.abs(y - intercept - F @ weights)
-        squares = r * (errors / (errors.max() or 1.0)) ** 2
-        large = squares > most * (1.0 + TIE) * squares.sum()
-        if not large.any():
-            break
-        r[large] *= most * squares.sum() / squares[large]
-    return weights, intercept
-
-
-def _fit_weighted(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
-    """The weights of one output, (M,), and its intercept; F, (n, M), holds the predictions."""
+    """The weights of one output, (M,), with no row that decides them alone, and its intercept."""
     used = row_weights > 0
     F, y, r = F[used], y[used], row_weights[used] / row_weights.max()
     unit = max(float(np.abs(F).max()), float(np.abs(y).max())) or 1.0  # squares must not overflow
     F, y = F / unit, y / unit
+    most = max(MOST_SHARE, 10.0 * float(np.sum(r**2)) / float(r.sum()) ** 2)
+    counted = r
+    for _ in range(MOST_ROUNDS):
+        weights, intercept = _fit_weighted(F, y, counted)
+        squares = r * (y - intercept - F @ weights) ** 2
+        before, counted = counted, r * _lowered(squares, most)
+        if np.allclose(before, counted, rtol=TIE, atol=0.0):
+            break
+    return weights, float(np.average(y - F @ weights, weights=r)) * unit
+
+
+def _lowered(squares: FloatArray, most: float) -> FloatArray:
+    """What large squares are multiplied by so that none is more than a share of their sum, (n,)."""
+    ordered = np.sort(squares)
+    n_large = min(len(squares), int(np.ceil(1.0 / most)))
+    largest, rest = ordered[::-1][:n_large], np.cumsum(ordered)[::-1][:n_large]  # rest: without k larger ones
+    limits = most * rest / (1.0 - most * np.arange(n_large))
+    enough = largest <= limits  # with k lowered to the limit, the next is within it
+    limit = limits[int(np.argmax(enough))] if enough.any() else largest[-1]
+    return np.divide(limit, squares, out=np.ones(len(squares)), where=squares > limit)
+
+
+def _fit_weighted(F: FloatArray, y: FloatArray, r: FloatArray) -> tuple[FloatArray, float]:
+    """The weights of one output, (M,), and its intercept, rows counting as given; F, (n, M), are predictions."""
     means, mean = np.average(F, axis=0, weights=r), float(np.average(y, weights=r))
     columns = np.column_stack([F - means, y - mean])
     largest = np.append(np.abs(F).max(axis=0), np.abs(y).max())
     columns[:, np.abs(columns).max(axis=0) <= CONSTANT * largest] = 0.0
     triangle: FloatArray = np.asarray(np.linalg.qr(columns * np.sqrt(r)[:, None], mode="r"))
     weights = _least_squares(triangle[:, :-1], triangle[:, -1])
-    return weights, (mean - float(means @ weights)) * unit
+    return weights, mean - float(means @ weights)
 
 
 def _least_squares(A: FloatArray, b: FloatArray) -> FloatArray:

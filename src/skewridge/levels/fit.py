@@ -85,7 +85,7 @@ def fit_blended(
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
     beside = fit_beside(rows, settings, job)
     outer = None
-    if is_small(len(rows), X.shape[1]) and has_levels(rows):
+    if is_small(len(rows), X.shape[1]) and has_levels(rows, settings):
         outer = fit_outer(rows, y, deal_rows(X, y, distinct), settings, job, budget)
     learned = None if outer is None else outer.learned
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)

@@ -28,7 +28,7 @@ from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
-FEWEST_ROWS = 10  # distinct ones; fewer are fitted by ridge regression alone
+FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class LevelSettings:
     seed : int, the key of every draw
     scoring : str, the name of what the rows' scores aim at
     companions : regressors beside level 1
+    fewest_rows : int, distinct ones; fewer are fitted by ridge regression alone
     """
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
@@ -52,6 +53,7 @@ class LevelSettings:
     seed: int = 0
     scoring: str = "mse"
     companions: tuple[Companion, ...] = ()
+    fewest_rows: int = FEWEST_ROWS
 
     @property
     def n_members(self) -> int:
@@ -141,14 +143,14 @@ class MembersFit:
     learned: Learned | None = None
 
 
-def has_levels(rows: Rows) -> bool:
+def has_levels(rows: Rows, settings: LevelSettings) -> bool:
     """True if there are enough distinct rows, and responses that differ, for two levels."""
-    return len(rows) >= FEWEST_ROWS and not is_constant(rows.y)
+    return len(rows) >= settings.fewest_rows and not is_constant(rows.y)
 
 
 def fit_beside(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
     """Fit the companions, cross-fitted on level 1's folds; none where there will be no levels."""
-    if not settings.companions or not has_levels(rows):
+    if not settings.companions or not has_levels(rows, settings):
         return no_companions(len(rows))
     folds = cross_fit_folds(rows.X, rows.y, rows.frequencies, settings.centers, seed=settings.seed, job=job)
     return fit_companions(settings.companions, rows.X, rows.y[:, 0], rows.frequencies, folds)
@@ -176,7 +178,7 @@ def fit_members(
         return MembersFit(Members(None, _constant(rows)), [rows.y])
     linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
     alone = Members(None, linear.model, *_ends(rows, settings))
-    if not has_levels(rows):
+    if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
     level_one = _fit_level_one(rows, settings, forms, learned, job, budget)

@@ -1,8 +1,8 @@
 """Outer folds around the whole fit, learning included: honest predictions where rows are few.
 
-Distinct rows are dealt to five folds. Where x is discrete, so that rows with equal x are draws
-that met by chance and not copies, the draws of one x are dealt out as well: a new row is then
-likely to be at an x that was seen, and what predicts it is judged by that.
+Distinct rows are dealt to five folds. Where x is discrete and rows with equal x are draws that met
+by chance, not copies, the draws of one x are dealt out as well: a new row is then likely to be at
+an x that was seen, and what predicts it is judged by that.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import learn_forms
 from skewridge.levels.blend import Blend, fit_blend
-from skewridge.levels.members import Learned, LevelSettings, Rows, average_learned, fit_beside, fit_members
+from skewridge.levels.members import (
+    FEWEST_OUTSIDE,
+    Learned,
+    LevelSettings,
+    Rows,
+    average_learned,
+    fit_beside,
+    fit_members,
+)
 from skewridge.levels.planning import N_OUTER_FOLDS
 from skewridge.response.sampling import member_sums
 from skewridge.ridge.distinct import DistinctRows
 
-TIED = 0.5  # of the distinct rows: where so many share their value in every column, x is discrete
-WHOLE = 1e-9  # of the largest count: how far from a whole number one may be
-UNSEEN = 1e-9  # of a row's weight: what rounding leaves where all of it is held out
+TIED = 0.5  # of the distinct rows: where so many share their value, a column is discrete
+MOST_DRAWS = 1e6  # of the smallest weight in the largest: beyond, weights are no counts
+WHOLE = 1e-3  # of the least unit: what rounding may leave of one
 
 
 @dataclass(frozen=True)
@@ -34,18 +42,24 @@ class Deal:
     ----------
     counts : (N, F) array of the rows' weights, which are its sums over folds
     distinct : DistinctRows
-    together : bool, True if rows with equal x share a fold
+    draw : float, the weight of one draw where draws of one x are dealt out; 0: rows with equal x share a fold
     """
 
     counts: FloatArray
     distinct: DistinctRows
-    together: bool
+    draw: float = 0.0
+
+    @property
+    def together(self) -> bool:
+        """True if rows with equal x share a fold."""
+        return self.draw == 0.0
 
     @property
     def held(self) -> FloatArray:
         """The weight of every distinct row that each fold holds out, (n, F)."""
         member = self.distinct.member
-        return np.column_stack([member_sums(member, column) for column in self.counts.T])
+        held = np.column_stack([member_sums(member, column) for column in self.counts.T])
+        return held if self.together else self.draw * np.rint(held / self.draw)
 
     def means(self, y: FloatArray, held: FloatArray) -> FloatArray:
         """The mean responses of what folds hold out, (k, 1), distinct row after distinct row."""
@@ -59,10 +73,10 @@ class Deal:
         if self.together:
             return rows.some(held[:, fold] == 0.0)
         left = self.distinct.weights - self.counts[:, fold]
-        weights, sums = (member_sums(self.distinct.member, left * own) for own in (np.ones(len(y)), y))
-        seen = weights > UNSEEN * rows.frequencies
-        some = rows.some(seen)
-        return replace(some, y=(sums[seen] / weights[seen])[:, None], frequencies=weights[seen])
+        sums = member_sums(self.distinct.member, left * y)
+        weights = self.draw * np.rint((rows.frequencies - held[:, fold]) / self.draw)
+        seen = weights > 0.0
+        return replace(rows.some(seen), y=(sums[seen] / weights[seen])[:, None], frequencies=weights[seen])
 
     def by_row(self, values: FloatArray, held: FloatArray) -> FloatArray:
         """Every row's mean over the folds that hold it out, (N,), of one value for each of them, (k,)."""
@@ -75,23 +89,26 @@ class Deal:
 def deal_rows(X: FloatArray, y: FloatArray, distinct: DistinctRows) -> Deal:
     """Deal rows to five folds that share out the response evenly; rows with equal x together.
 
-    Where x is discrete every x's rows are dealt out, in the order of their responses.
+    Where these are draws that met by chance, every x's rows are dealt out in the order of their
+    responses.
     """
     order = np.argsort(distinct.Y[:, 0], kind="stable")
     folds = np.empty(len(distinct), dtype=np.int64)
     folds[order] = np.arange(len(distinct)) % N_OUTER_FOLDS
-    draw = weight_of_a_draw(distinct) if is_discrete(X[distinct.rows]) else None
-    if draw is not None:
-        return Deal(_dealt_draws(y, distinct, folds, draw), distinct, together=False)
+    groups = _equal_rows(y, distinct)
+    draw = common_unit(groups.weights)
+    repeated = draw > 0.0 and bool(np.any(distinct.frequencies > 1.5 * draw))
+    if repeated and is_discrete(X[distinct.rows]) and _met_by_chance(groups, draw):
+        return Deal(_dealt_draws(groups, distinct, folds, draw), distinct, draw)
     own = folds[distinct.member][:, None] == np.arange(N_OUTER_FOLDS)
-    return Deal(own * distinct.weights[:, None], distinct, together=True)
+    return Deal(own * distinct.weights[:, None], distinct)
 
 
 def is_discrete(X: FloatArray) -> bool:
     """True if rows with equal x may have met by chance: in every column that varies, values are shared.
 
     At least half of the distinct rows X share their value with another one; a continuous column
-    does not repeat, so that rows which are equal in it are copies.
+    does not repeat, so that rows which are equal in it are copies, or were measured again on purpose.
 
     Examples
     --------
@@ -104,27 +121,67 @@ def is_discrete(X: FloatArray) -> bool:
     return all(_tied_share(column) >= TIED for column in X.T if np.any(column != column[0]))
 
 
-def weight_of_a_draw(distinct: DistinctRows) -> float | None:
-    """The weight of which all frequencies are whole multiples; None if there is none, or nothing is repeated.
+def common_unit(weights: FloatArray) -> float:
+    """The largest weight of which all are whole multiples; 0 if some would be over a million times as much.
 
-    A table of which all rows were copied equally often thus counts as the table itself.
+    A table of which all rows were copied equally often has their number as its unit, and so counts
+    as the table itself.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.ridge.distinct import collapse_rows
-    >>> X, Y = np.array([[0.0], [1.0], [1.0]]), np.zeros((3, 1))
-    >>> weights = np.ones(3), np.full(3, 4.0), np.array([1.0, 0.5, 0.5]), np.array([1.0, 0.7, 1.0])
-    >>> [weight_of_a_draw(collapse_rows(X, Y, own, seed=0)) for own in weights]
-    [1.0, 4.0, None, None]
+    >>> weights = [4.0, 6.0], [0.3, 0.1], [3.0], [1.0, np.pi]
+    >>> [round(common_unit(np.array(own)), 6) for own in weights]
+    [2.0, 0.1, 3.0, 0.0]
     """
-    least = float(distinct.weights.min())
-    counts = distinct.frequencies / least
-    whole = np.round(counts)
-    if np.abs(counts - whole).max() > WHOLE * whole.max():
-        return None
-    unit = int(np.gcd.reduce(whole.astype(np.int64)))
-    return None if np.all(whole == unit) else least * unit
+    largest = float(weights.max())
+    unit, least = 1.0, 1.0 / MOST_DRAWS
+    for share in np.unique(weights / largest):
+        other = float(share)
+        while other > least:  # Euclid's algorithm
+            unit, other = other, float(np.fmod(unit, other))
+            other = 0.0 if min(other, unit - other) < least * WHOLE else other
+        if other > 0.0 or unit <= least:
+            return 0.0
+    return largest * unit
+
+
+@dataclass(frozen=True)
+class _EqualRows:
+    """Rows by x and, within it, by y: those that are equal in both count as one.
+
+    Attributes
+    ----------
+    order : (N,) array, the rows' places in this order
+    group : (N,) array, in this order
+    member : (G,) array, the distinct x of every group
+    y, weights : (G,) arrays
+    """
+
+    order: IntArray
+    group: IntArray
+    member: IntArray
+    y: FloatArray
+    weights: FloatArray
+
+
+def _equal_rows(y: FloatArray, distinct: DistinctRows) -> _EqualRows:
+    order = np.lexsort((y, distinct.member))
+    member, values = distinct.member[order], y[order]
+    new = np.append(True, (member[1:] != member[:-1]) | (values[1:] != values[:-1]))
+    group = np.cumsum(new) - 1
+    weights = member_sums(group, distinct.weights[order])
+    return _EqualRows(order, group, member[new], values[new], weights)
+
+
+def _met_by_chance(groups: _EqualRows, draw: float) -> bool:
+    """True unless draws of one x have one response where responses are continuous: those are copies."""
+    per_x = np.bincount(groups.member, np.rint(groups.weights / draw))
+    several = per_x[groups.member] > 1.5
+    differ = np.bincount(groups.member)[groups.member] > 1
+    if np.mean(differ[several]) >= TIED:
+        return True
+    return _tied_share(groups.y) >= TIED
 
 
 def _tied_share(column: FloatArray) -> float:
@@ -133,30 +190,25 @@ def _tied_share(column: FloatArray) -> float:
     return float(1.0 - np.sum(counts == 1) / len(column))
 
 
-def _dealt_draws(y: FloatArray, distinct: DistinctRows, folds: IntArray, draw: float) -> FloatArray:
+def _dealt_draws(groups: _EqualRows, distinct: DistinctRows, folds: IntArray, draw: float) -> FloatArray:
     """Deal the draws of every x round the folds in the order of y, beginning with the fold of the x, (N, F).
 
-    Rows that are equal in x and y count as one, of their weight: whether it is many rows or one of
-    many draws cannot matter.
+    Whether equal rows are many or one of that weight cannot matter: they share their draws' folds.
     """
-    order = np.lexsort((y, distinct.member))
-    member, values = distinct.member[order], y[order]
-    new = np.append(True, (member[1:] != member[:-1]) | (values[1:] != values[:-1]))
-    group = np.cumsum(new) - 1
-    weights = member_sums(group, distinct.weights[order])
-    counts, owner = weights / draw, member[new]
+    counts, owner = np.rint(groups.weights / draw), groups.member
     before = np.cumsum(counts) - counts
     first = np.searchsorted(owner, np.arange(len(distinct)))  # of every x
-    start = np.round(before - before[first][owner], 6) + folds[owner]
+    start = before - before[first][owner] + folds[owner]
     dealt = np.column_stack([_turns(start + counts, f) - _turns(start, f) for f in range(N_OUTER_FOLDS)])
-    out = np.empty((len(y), N_OUTER_FOLDS))
-    out[order] = (dealt / dealt.sum(axis=1, keepdims=True))[group] * distinct.weights[order, None]
+    shares = (dealt / counts[:, None])[groups.group]
+    out = np.empty((len(groups.order), N_OUTER_FOLDS))
+    out[groups.order] = shares * distinct.weights[groups.order, None]
     return out
 
 
 def _turns(n: FloatArray, fold: int) -> FloatArray:
     """How many of the turns 0, ..., n - 1 are the fold's."""
-    return np.asarray(np.ceil((np.round(n) - fold) / N_OUTER_FOLDS))
+    return np.asarray(np.ceil((n - fold) / N_OUTER_FOLDS))
 
 
 @dataclass(frozen=True)
@@ -210,8 +262,8 @@ def fit_outer(
     deal : Deal
     """
     inner, forms = replace(job.here, n_jobs=1, verbose=0), learn_forms(rows.X, rows.frequencies)
-    held = deal.held
-    outside = [deal.outside(rows, y, held, fold) for fold in range(int(held.any(axis=0).sum()))]
+    settings, held = replace(settings, fewest_rows=FEWEST_OUTSIDE), deal.held
+    outside = [deal.outside(rows, y, held, fold) for fold in range(N_OUTER_FOLDS)]
     beside = [fit_beside(rest, settings, inner) for rest in outside]  # here: they may not bear threads
     new = [fits.predict(rows.X[held[:, fold] > 0.0]) for fold, fits in enumerate(beside)]
 

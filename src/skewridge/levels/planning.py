@@ -59,9 +59,11 @@ def is_small(n_rows: int, n_columns: int) -> bool:
 
 def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
     """Bytes that a fit holds at its peak, the model that it makes included, its companions not."""
-    if size.n_fits > 1 and n_threads > 1:
-        return min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1)
-    return _fit_bytes(size, n_threads)
+    whole = _fit_bytes(size, n_threads)
+    if size.n_fits == 1:
+        return whole
+    tables = 8.0 * (N_OUTER_FOLDS - 1) * size.n_rows * size.n_columns  # the rows outside every fold
+    return max(whole, min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1) + tables)
 
 
 def _fit_bytes(size: LevelSize, n_threads: int) -> float:

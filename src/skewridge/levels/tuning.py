@@ -93,7 +93,7 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
     if risk.dominant_row is not None:
         yield (
             f"Row {risk.dominant_row} holds {risk.dominant_share:.0%} of the stated squared error: the stated risk "
-            "and the blend's weights are decided by that row. If it is wrong, correct it, drop it or give it a "
+            "is decided by that row. If it is wrong, correct it, drop it or give it a "
             "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
         )
     if not fit.model.blend.weights.any() and fit.fit.members.levels is not None:

@@ -41,7 +41,8 @@ def _levels_hold(levels: TwoLevels) -> bool:
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
     n_guides = {model.cells.n_guides for model in levels.locals}
     guide, first = levels.guide, levels.level_one
-    if guide.centers.shape[1] != first.centers.shape[1] or len(guide.intercepts) != len(first.intercepts):
+    wide = guide.centers.shape[1] == first.centers.shape[1] and len(guide.intercepts) == len(first.intercepts)
+    if not wide or guide.kernel != first.kernel:
         return False
     return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
 
