@@ -36,8 +36,9 @@ def members(model, X):
 def cells(model, X, kernel=0):
     """The cell of every row in every partition of a local fit, (n, T)."""
     levels = model._models[0].members.levels
-    local, first = levels.locals[kernel], levels.level_one.predict(X)[:, 0]
-    guide = (first - levels.mean) / levels.spread
+    local, first = levels.locals[kernel], levels.level_one
+    seen = first.in_units(levels.guide.values(first.transform(X)))[:, 0]
+    guide = (seen - levels.mean) / levels.spread
     scaled = np.column_stack([levels.forms(X)[:, local.used], guide]) * local.scales
     return local.cells.partitions.cells_of(scaled)
 
@@ -138,7 +139,7 @@ def draw_prices(folder, n_rows):
 def draw_scales(ax, model, names):
     """The learned scales of every column, and of level 1 as a coordinate of level 2, over the largest of the fit."""
     tuning = model.tuning_
-    guides = np.r_[0.0, tuning.guide_scales]
+    guides = np.r_[0.0, tuning.guide_scales[:, 0]]
     scales = np.column_stack([tuning.scales, guides])
     scales = scales / scales.max(axis=1, keepdims=True)
     places = np.arange(len(names) + 1)
