@@ -24,9 +24,9 @@ from skewridge.kernels.heuristics import penalty_rule
 from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
-GUIDES_LADDER = ((150, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
+GUIDES_LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
 FEWEST_GUIDING = 150  # centres that are tried for it, however few the rows; else half as many as rows at most
-GUIDES_ROWS = 8_000  # that its ladder is cross-validated on
+GUIDES_ROWS = 25_000  # that its ladder is cross-validated on
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
 FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
