@@ -84,7 +84,7 @@ class Screen:
     @contextmanager
     def progress(self) -> Iterator[None]:
         """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
-        from skewridge.engine.job import watched
+        from skewridge.engine.following import watched
 
         if self.as_json:
             yield
