@@ -8,6 +8,8 @@ from skewridge.features.rank_forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.ridge.learned_kernel import LearnedKernel
 
+GUIDES_ROWS = 8_000  # that the ladder of level 1 of two is cross-validated on
+
 Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
 
 
@@ -63,6 +65,10 @@ class CenterSettings:
     def chooses(self) -> bool:
         """True if anything is learned or chosen."""
         return self.cross_validates or any(self.learns(name) for name in self.kernels)
+
+    def judged_rows(self, n_sample: int) -> int:
+        """Rows that the ladder is cross-validated on, of a sample."""
+        return min(n_sample, GUIDES_ROWS) if self.guides else n_sample
 
     def within(self, n_distinct: int) -> CenterSettings:
         """The settings with no more centres than there are distinct rows."""

@@ -122,7 +122,7 @@ def part(label: str, operations: float) -> Iterator[Part | None]:
 def under(label: str) -> Iterator[None]:
     """Count all parts inside as parts of one stage."""
     place = _PLACE.get()
-    with _placed(None if place is None else replace(place, label=label)):
+    with _placed(None if place is None else replace(place, label=place.label or label)):
         yield
 
 
