@@ -30,6 +30,7 @@ class _Place:
 
 
 _PLACE: ContextVar[_Place | None] = ContextVar("place", default=None)
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -59,6 +60,11 @@ def watcher_here() -> Watcher | None:
     return _WATCHER.get()
 
 
+def is_followed() -> bool:
+    """True inside a fit that is followed as a whole, be it in work that is not its own."""
+    return _INSIDE.get()
+
+
 def progress_here() -> Progress | None:
     """The progress that is followed, if any."""
     place = _PLACE.get()
@@ -68,19 +74,22 @@ def progress_here() -> Progress | None:
 @contextmanager
 def following(verbose: Any, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Follow one fit, if somebody wants to know; a fit within a fit has no line of its own."""
-    watcher, inside = _WATCHER.get(), _PLACE.get() is not None
-    if inside or not (verbose or watcher):
+    watcher = _WATCHER.get()
+    if _INSIDE.get() or not (verbose or watcher):
         with _placed(None):
             yield
         return
     line = ProgressLine(sys.stderr) if verbose and sys.stderr is not None else None
     progress = Progress(line, watcher, clock)
+    token = _INSIDE.set(True)
     try:
         with _placed(_Place(progress)):
             yield
     except BaseException:
         progress.end(failed=True)
         raise
+    finally:
+        _INSIDE.reset(token)
     progress.end()
 
 
@@ -151,8 +160,12 @@ def carried(task: Callable[[Item], Result]) -> Callable[[Item], Result]:
         return task
 
     def carry(item: Item) -> Result:
-        with _placed(replace(place, part=None)):
-            return task(item)
+        token = _INSIDE.set(True)
+        try:
+            with _placed(replace(place, part=None)):
+                return task(item)
+        finally:
+            _INSIDE.reset(token)
 
     return carry
 

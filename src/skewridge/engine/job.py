@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from skewridge.engine.checkpoint import Checkpoint
 from skewridge.engine.chunked import RowData, Span
-from skewridge.engine.following import advance, carried, progress_here, watcher_here
+from skewridge.engine.following import advance, carried, is_followed, watcher_here
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -214,7 +214,7 @@ def reported(results: Iterator[Result], total: int, label: str, verbose: int) ->
     A fit that is followed as a whole counts them as shares of the part under way; else, when
     verbose, stderr is told as well how long the rest will take.
     """
-    if progress_here() is not None:
+    if is_followed():
         for result in results:
             yield result
             advance(1.0 / max(1, total))
