@@ -133,6 +133,20 @@ def test_an_interrupted_fit_ends_its_line(monkeypatch, kind, end):
     assert progress_here() is None
 
 
+def test_an_interrupt_while_the_line_is_written_ends_it():
+    class Interrupted(Terminal):
+        def flush(self):
+            if "left" in self.getvalue()[-5:]:
+                raise KeyboardInterrupt
+
+    stream = Interrupted()
+    line = ProgressLine(stream)
+    with pytest.raises(KeyboardInterrupt):
+        line.show("cells", 0.5, 10.0, 10.0)
+    line.end(10.0, failed=True)
+    assert stream.getvalue() == "\r[skewridge] cells: 50%, 10 s, 10 s left\n"
+
+
 def test_a_stream_that_is_closed_does_not_end_a_fit():
     stream = io.StringIO()
     line = ProgressLine(stream)

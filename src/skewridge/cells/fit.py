@@ -165,7 +165,7 @@ def cells_work(
     --------
     >>> cells_work(1000, 2) == cell_work(1000, 2)
     True
-    >>> bool(4 < cells_work(2000, 2) / (2 * cell_work(1000, 2)) < 4.1)
+    >>> bool(4 < cells_work(2000, 2) / (2 * cell_work(1000, 2)) < 4.2)
     True
     """
     if n_rows <= cell_size:

@@ -29,9 +29,8 @@ from skewridge.ridge.lowrank import (
     ridge_solve,
     sum_features,
 )
-from skewridge.ridge.work import sums_work, values_work
+from skewridge.ridge.work import FITTING, sums_work, values_work
 
-FITTING = "fitting centres"
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skewridge.centers.cross_validation import CHOOSING
-from skewridge.centers.fit import FITTING
 from skewridge.centers.ladder import ladder_steps
-from skewridge.centers.planning import FitSize, cg_steps, solver_of
+from skewridge.centers.planning import USUAL_PENALTY, FitSize, cg_steps, solver_of
 from skewridge.centers.rows import FEWEST_ROWS, SAMPLE_ROWS
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.job import Job
@@ -17,7 +16,7 @@ from skewridge.engine.passes import BLOCK_ROWS
 from skewridge.engine.progress import Stage, speedup
 from skewridge.response.sampling import N_FOLDS
 from skewridge.ridge.learning import LEARNING, learning_work
-from skewridge.ridge.work import folds_work, sums_work, values_work
+from skewridge.ridge.work import FITTING, folds_work, sums_work, values_work
 
 UNION = 1.25  # centres of all folds together, over those of one
 
@@ -107,7 +106,7 @@ def _choosing_parts(work: CenterWork) -> list[float]:
 def _fitting_parts(work: CenterWork) -> list[float]:
     n, m, d = work.size.n_rows, work.n_centers, work.n_features
     fixed = work.settings.penalty
-    penalty = 1e-6 if isinstance(fixed, str) else float(fixed)
+    penalty = USUAL_PENALTY if isinstance(fixed, str) else float(fixed)
     residuals = values_work(n, m, d)
     if solver_of(work.settings, work.size, m, penalty, work.budget) == "direct":
         return [sums_work(n, m, d), residuals]

@@ -106,7 +106,7 @@ class Screen:
         def tell(label: str, done: int, total: int) -> None:
             if time.monotonic() - told[0] >= LINE_EVERY:
                 told[0] = time.monotonic()
-                self.step(f"{label}: {done} of {total}")
+                self.step(f"{label}: {done}%" if total == 100 else f"{label}: {done} of {total}")
 
         return tell
 

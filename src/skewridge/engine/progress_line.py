@@ -45,8 +45,8 @@ class ProgressLine:
         elif elapsed - self._shown >= REWRITE_EVERY:
             self._shown = elapsed
             text = _text(label, share, elapsed, left)[: shutil.get_terminal_size().columns - 1]
-            self._write("\r" + text.ljust(self._width))
-            self._width = len(text)
+            before, self._width = self._width, len(text)  # known even if writing is interrupted
+            self._write("\r" + text.ljust(before))
 
     def end(self, elapsed: float, failed: bool = False) -> None:
         """Clear the line of a terminal, or end it after a failure; elsewhere say that the fit is done."""

@@ -86,7 +86,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     random_state : int, RandomState instance or None, default=None
         Decides which rows become centres, the folds, and the batches that scales are learned on.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class LocalKernelRidge(HonestEstimator):
     random_state : int, RandomState instance or None, default=None
         Decides balls and cells.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class SkewRidge(HonestEstimator):
     random_state : int, RandomState instance or None, default=None
         Decides batches, centres and cells. Companions have seeds of their own.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------

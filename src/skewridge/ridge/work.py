@@ -5,6 +5,7 @@ An operation takes as long as one of a Cholesky factor; constants are measured (
 
 from __future__ import annotations
 
+FITTING = "fitting centres"
 VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value
 
 
