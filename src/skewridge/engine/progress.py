@@ -93,7 +93,7 @@ class Progress:
         self._line, self._watcher, self._clock = line, watcher, clock
         self._lock, self._stages = threading.Lock(), dict[str, _Work]()
         self._start, self._aside, self._seen = clock(), 0.0, ("", -1)
-        self._now = self._start
+        self._now, self._told = self._start, 0.0
         self._first: tuple[float, float] | None = None  # time and work when work was first done
 
     @property
@@ -180,7 +180,7 @@ class Progress:
         return sum(work.total / work.speedup for work in self._stages.values())
 
     def _show(self, label: str) -> None:
-        share = self.share
+        share = self._told = max(self._told, self.share)  # more work than announced is no step back
         if self._line is not None:
             self._line.show(label, share, self._now - self._start, self.left)
         seen = label, int(100 * share)
