@@ -1,9 +1,9 @@
 """What progress says is left, against what really was, at every tenth of a fit's time.
 
-    python benchmarks/progress.py [--rows 60000] [--columns 8] [--jobs 2] [--estimators skew local adaptive]
+    python benchmarks/progress.py [--rows 60000] [--columns 8] [--jobs 2] [--estimators skew]
 
-Rows are chosen so that a fit takes 10 to 100 s; the target is a factor of two from the first fifth on. Begins with a
-small fit, so that nothing is compiled while it measures; --cold does without.
+Choose rows so that a fit takes 10 to 100 s; the target is a factor of two from the first fifth on.
+Begins with a small fit, so that nothing is compiled while it measures; --cold does without.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def table(n_rows, n_columns):
 
 
 def measure(name, X, y, n_jobs):
-    """Fit, and print stated and real remaining time; return the largest factor from the first fifth on."""
+    """Fit, print stated and real remaining time; return the largest factor from a fifth on."""
     start = time.monotonic()
     ESTIMATORS[name](n_jobs=n_jobs, random_state=0, verbose=1).fit(X, y)
     end, said = time.monotonic(), MADE[-1].said

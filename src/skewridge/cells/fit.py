@@ -19,7 +19,7 @@ from skewridge.ridge.local import Workspace
 from skewridge.ridge.work import cell_work
 
 SOLVING = "cells"
-SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # usual shares of a node's rows on one side of a split
+SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # of a node's rows, on one side of a split
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """One line for a whole fit: what is being done, the time it took, and the time that is left.
 
-A fit announces its work, stage by stage and part by part, in operations. A part that begins replaces
-what was announced for it by what it knows to be its work, and tells how much of it is done. The time
-that is left is the work that is left times the time of an operation so far. Work that runs on several
-threads counts for less: operations over speed-up are what time is proportional to.
+A fit announces its work, stage by stage and part by part, in operations. A part that begins
+replaces what was announced for it by what it knows to be its work, and tells how much of it is
+done. The time that is left is the work that is left times the time of an operation so far. Work
+that runs on several threads counts for less: time goes with operations over speed-up.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def speedup(n_tasks: float, n_threads: int) -> float:
 
 @dataclass
 class _Work:
-    """What is known of a stage: parts that have not begun, operations of those that have, and those done."""
+    """A stage: parts that have not begun, operations of those that have, operations done."""
 
     waiting: deque[float] = field(default_factory=deque)
     begun: float = 0.0
@@ -77,7 +77,7 @@ class Progress:
     >>> progress = Progress(clock=lambda: next(seconds))
     >>> progress.announce([Stage("learning", [10.0]), Stage("cells", [10.0, 10.0])])
     >>> progress.begin("learning", 10.0)
-    >>> progress.advance("learning", 5.0)  # the first is not counted: it may have compiled something
+    >>> progress.advance("learning", 5.0)  # not counted: it may have compiled something
     >>> progress.advance("learning", 5.0)
     >>> progress.share, progress.left
     (0.3333333333333333, 4.0)

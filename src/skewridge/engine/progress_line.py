@@ -49,7 +49,7 @@ class ProgressLine:
             self._write("\r" + text.ljust(before))
 
     def end(self, elapsed: float, failed: bool = False) -> None:
-        """Clear the line of a terminal, or end it after a failure; elsewhere say that the fit is done."""
+        """Clear a terminal's line, or end it after a failure; elsewhere say that it is done."""
         if self._terminal:
             if self._width:
                 self._write("\n" if failed else "\r" + " " * self._width + "\r")

@@ -153,7 +153,11 @@ def batch_rows(n_rows: int) -> int:
 
 
 def learning_work(
-    n_rows: int, n_features: int, local: bool = False, n_steps: int = N_STEPS, batch_size: int | None = None
+    n_rows: int,
+    n_features: int,
+    local: bool = False,
+    n_steps: int = N_STEPS,
+    batch_size: int | None = None,
 ) -> float:
     """Operations of learning a kernel, for progress."""
     batch = min(n_rows, batch_size or batch_rows(n_rows))

@@ -1,6 +1,6 @@
 """Operations of what fits spend their time on, so that progress can be told.
 
-An operation takes as long as one of a Cholesky factor; constants are measured (benchmarks/progress.py).
+An operation takes as long as one of a Cholesky factor; constants are measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def values_work(n_rows: float, n_centers: float, n_features: float) -> float:
 
 
 def sums_work(n_rows: float, n_centers: float, n_features: float) -> float:
-    """Operations of F'F over rows: kernel values, whitening and products; and of the centres' factors."""
+    """Operations of F'F over rows: values, whitening, products, and the centres' factors."""
     products = 1.2 * n_rows * n_centers**2 + 2.0 * n_centers**3
     return products + values_work(n_rows, n_centers, n_features)
 
@@ -26,7 +26,7 @@ def folds_work(n_folds: int, rank: float) -> float:
 
 
 def step_work(batch: float, n_features: float, n_searched: float = 0.0) -> float:
-    """Operations of a step of learning: a leave-one-out gradient, and the search for the nearest rows."""
+    """Operations of a step of learning: a gradient, and the search for the nearest rows."""
     gradient = 2.0 * batch**3 + batch**2 * (VALUE_WORK + 4.0 * n_features)
     return gradient + n_searched * (20.0 + 2.0 * n_features)
 
