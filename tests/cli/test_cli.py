@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -511,6 +512,16 @@ def test_lines_in_a_pipe(monkeypatch, capsys):
     monkeypatch.setattr("skewridge.cli._screen.LINE_EVERY", 0.0)
     assert main(["fit", "train.csv", *OPTIONS]) == 0
     assert "local fits: 1 of 1\n" in capsys.readouterr().err
+
+
+def test_lines_in_a_pipe_tell_the_share_of_the_whole_fit(monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.cli._screen.LINE_EVERY", 0.0)
+    assert main(["fit", "train.csv", "-t", "price", "--exclude", "id", "-o", "whole.skr"]) == 0
+    told = re.findall(r"^([a-z -]+): (\d+)%$", capsys.readouterr().err, flags=re.MULTILINE)
+    assert told[0][0] == "outer folds"
+    shares = [int(share) for _, share in told]
+    assert shares == sorted(shares)
+    assert shares[-1] >= 99
 
 
 def run(*arguments, **options):

@@ -250,9 +250,13 @@ def test_a_fit_begun_on_a_cluster_is_ended_without_it(client, folder, rows, esti
     assert np.array_equal(model.dual_coef_, clone(estimator).fit(*rows).dual_coef_)
 
 
-def test_progress_shows(client, folder, capsys):
+def test_progress_shows(client, folder, monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.engine.progress_line.SILENT", 0.0)
     fit_source(clone(SMALL[0]).set_params(verbose=1), folder, target="y")
-    assert "fit: 7/7" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "learning scales: " in err
+    assert "fit: 7/7" not in err
+    assert "done: 100%" in err
 
 
 def test_a_damaged_file_is_named_by_the_worker_that_read_it(client, tmp_path, rows):

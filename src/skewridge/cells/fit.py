@@ -12,9 +12,14 @@ from skewridge._validation import check_real
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, CellRows, random_partitions, rows_of_cells
 from skewridge.cells.solve import CellSolution, solve_cell
+from skewridge.engine.following import part
 from skewridge.engine.job import Job, run
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name
 from skewridge.ridge.local import Workspace
+from skewridge.ridge.work import cell_work
+
+SOLVING = "cells"
+SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # of a node's rows, on one side of a split
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ def fit_cells(
         cell_size=settings.cell_size,
     )
     solve = _solver(kernel, Z, Y, frequencies, q, rows, settings)
-    solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
+    with part(SOLVING, float(sum(cell_work(n, Z.shape[1]) for n in rows.sizes))):
+        solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
     model = Cells(
         kernel=kernel,
         partitions=partitions,
@@ -145,6 +151,37 @@ def fit_bytes(
     solving = 3.0 * n_rows * n_partitions * (1 + n_outputs) + 2.0 * n_rows * n_outputs
     threads = n_threads * cell * (cell + 3.0 * n_features + 6.0 * (n_outputs + 1))
     return 8.0 * (max(growing, n_rows * n_features + threads) + solving)
+
+
+def cells_work(
+    n_rows: int,
+    n_features: int,
+    n_partitions: int = N_PARTITIONS,
+    cell_size: int = CELL_SIZE,
+) -> float:
+    """Operations of solving all cells, before they are known: nodes split at the usual quantiles.
+
+    Examples
+    --------
+    >>> cells_work(1000, 2) == cell_work(1000, 2)
+    True
+    >>> bool(4 < cells_work(2000, 2) / (2 * cell_work(1000, 2)) < 4.2)
+    True
+    """
+    if n_rows <= cell_size:
+        return cell_work(n_rows, n_features)
+    nodes, total = {float(n_rows): 1.0}, 0.0
+    while nodes:
+        below: dict[float, float] = {}
+        for node, count in nodes.items():
+            for size in (round(node * share, 3) for share in SPLITS):
+                each = 2.0 * count / len(SPLITS)
+                if size <= cell_size:
+                    total += each * cell_work(size, n_features)
+                else:
+                    below[size] = below.get(size, 0.0) + each
+        nodes = below
+    return n_partitions * total
 
 
 def check_cell_kernel(name: str) -> str:

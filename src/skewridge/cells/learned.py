@@ -12,16 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.cells.fit import CellSettings, check_cell_kernel, fit_cells
+from skewridge.cells.fit import SOLVING, CellSettings, cells_work, check_cell_kernel, fit_cells
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
+from skewridge.engine.following import announce
 from skewridge.engine.job import Job
+from skewridge.engine.progress import Stage
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import NEGLIGIBLE
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import Kernel
 from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import learn_kernel
+from skewridge.ridge.learning import LEARNING_LOCALLY, learn_kernel, learning_work
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ def fit_local(
     unit, means, units = unit_responses(Y, frequencies, centre=True)
     kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
     A = _coordinates(forms, guide)
+    announce(lambda: local_stages(len(A), A.shape[1], settings, (job or Job()).here.n_threads))
     learned = learned or learn_kernel(
         kernel,
         A,
@@ -153,6 +156,15 @@ def fit_local(
     )
     model = LocalModel(used, scales, fit.model, means, units)
     return LocalFit(model, fit.left_out * units + means, learned)
+
+
+def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: int) -> list[Stage]:
+    """The work of one local fit: learning, and cells."""
+    cells = cells_work(n_rows, width, settings.n_partitions, settings.cell_size)
+    return [
+        Stage(LEARNING_LOCALLY, [learning_work(n_rows, width, local=True)]),
+        Stage(SOLVING, [cells], float(n_threads) if n_rows > settings.cell_size else 1.0),
+    ]
 
 
 def used_forms(scales: FloatArray, all_scales: FloatArray) -> IntArray:

@@ -14,10 +14,13 @@ from skewridge.centers.model import Predictor
 from skewridge.centers.rows import TrainingRows, training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import RowData, through
+from skewridge.engine.following import part, under
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
+from skewridge.ridge.work import values_work
 
+CROSS_FITTING = "cross-fitting"
 N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a row's own response
 
 
@@ -123,7 +126,8 @@ def cross_fit_rows(
     rows = rows.in_folds(N_PARTS)
     Z = through(fit.transform, rows.X)
     folds = rows.candidates.folds
-    parts = [_part(fit, rows, Z, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
+    with under(CROSS_FITTING):
+        parts = [_part(fit, rows, Z, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
     predictors = [_predictor(fit, part) for part in parts]
     n_outputs = rows.Y.shape[1]
 
@@ -133,9 +137,11 @@ def cross_fit_rows(
             out[own == fold] = predictors[fold].predict(Z[own == fold])
         return out
 
-    found = map_rows(values, [Z, folds[rows.candidates.member]], job, "cross-fit")
+    work = values_work(len(Z), *parts[0][0].shape)
+    with part(CROSS_FITTING, work):
+        found = list(map_rows(values, [Z, folds[rows.candidates.member]], job, "cross-fit"))
     return CrossFit(
-        values=np.concatenate(list(found)) * rows.units + rows.means,
+        values=np.concatenate(found) * rows.units + rows.means,
         centers=np.vstack([centers for centers, _, _ in parts]),
         coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
         intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),

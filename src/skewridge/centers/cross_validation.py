@@ -17,12 +17,15 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.rows import CollapsedRows, TrainingRows, collapse
+from skewridge.engine.following import part
 from skewridge.engine.job import Job, run
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.sampling import N_FOLDS, CandidateRows
 from skewridge.ridge.lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
+from skewridge.ridge.work import folds_work, sums_work
 
+CHOOSING = "choosing centres"
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
 
 
@@ -188,8 +191,9 @@ class CrossValidator:
                 "scoring gives no weight to any of the rows that candidates are compared by.",
             )
         parts = []
-        for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
-            parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
+        with part(CHOOSING, folds_work(N_FOLDS, len(basis.kept))):
+            for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
+                parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
         plain, errors, biases = (np.array(part) for part in zip(*parts, strict=True))
         work = cv_work(len(rows), len(basis.kept))
         return CVScore(candidate, penalties, errors, plain, biases, work)
@@ -247,7 +251,8 @@ class CrossValidator:
     def _sums(self, basis: Basis, counted: CollapsedRows) -> list[Sums]:
         """The folds' sums, with the squares within rows of equal x."""
         rows = self.rows
-        sums = sum_by_fold(basis, rows.X, counted.Y, counted.weights, rows.ends, self.job)
+        with part(CHOOSING, sums_work(len(rows), len(basis.kept), rows.X.shape[1])):
+            sums = sum_by_fold(basis, rows.X, counted.Y, counted.weights, rows.ends, self.job)
         starts = (0, *rows.ends[:-1])
         for own, start, end in zip(sums, starts, rows.ends, strict=True):
             squares = own.inner.diagonal().copy()

@@ -13,6 +13,7 @@ from skewridge.centers.planning import holds_direct, size_of, solver_of
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import RowData
+from skewridge.engine.following import forget, part
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import predict_rows
@@ -28,6 +29,7 @@ from skewridge.ridge.lowrank import (
     ridge_solve,
     sum_features,
 )
+from skewridge.ridge.work import FITTING, sums_work, values_work
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
@@ -131,15 +133,17 @@ def solve_system(system: System, settings: CenterSettings, budget: Budget, job: 
 
 
 def _direct(system: System, job: Job) -> Solved:
-    sums = sum_features(
-        system.basis,
-        system.X,
-        system.rows.Y,
-        system.weights,
-        job,
-        "fit",
-        system.penalty,
-    )
+    n_rows = float(np.count_nonzero(system.weights))
+    with part(FITTING, sums_work(n_rows, len(system.centers), system.X.shape[1])):
+        sums = sum_features(
+            system.basis,
+            system.X,
+            system.rows.Y,
+            system.weights,
+            job,
+            "fit",
+            system.penalty,
+        )
     factor = ridge_factor(sums.gram, system.ridge)
     return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
 
@@ -148,6 +152,7 @@ def _conjugate(system: System, job: Job) -> Solved:
     factor = preconditioner(system.basis, system.ridge, system.center_weights)
     normal = Normal(system.basis, system.X, system.weights, system.ridge, factor, job)
     found = conjugate_solve(normal, system.rows.Y - system.intercepts)
+    forget(FITTING)  # steps that were not needed
     return Solved(found.beta, factor, normal, found.n_steps, found.precision)
 
 
@@ -195,7 +200,8 @@ def _residuals(system: System, solved: Solved, job: Job) -> FloatArray:
     basis = system.basis
     product = basis.kernel.product(basis.centers, basis.dual(solved.beta))
     work = 60.0 * product.coef.size
-    fitted = predict_rows(product, system.X, job, "residuals", work)
+    with part(FITTING, values_work(*system.X.shape[:1], *basis.centers.shape)):
+        fitted = predict_rows(product, system.X, job, "residuals", work)
     return system.rows.Y - system.intercepts - fitted
 
 

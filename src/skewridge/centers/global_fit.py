@@ -15,10 +15,13 @@ from skewridge.centers.planning import affordable, most_centers, size_of
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
 from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
+from skewridge.centers.stages import CenterWork, center_stages, threads_of
 from skewridge.centers.tuning import CenterTuning, describe
 from skewridge.engine.chunked import RowData, through
+from skewridge.engine.following import announce
 from skewridge.engine.job import Job, one_blas_thread
 from skewridge.engine.memory import Budget
+from skewridge.engine.progress import Stage
 from skewridge.features.scaled_forms import ScaledForms
 
 
@@ -115,8 +118,28 @@ def fit_global(
         settings = settings.within(len(rows.candidates))
         most = most_centers(len(rows.candidates), size, settings, budget)
         job = affordable(job, size, settings, budget, most)
+        announce(lambda: _stages(rows, settings, most, budget, job))
         choice = job.value("choice", lambda: choose(rows, settings, most, job.unkept))
         return fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+
+
+def _stages(
+    rows: TrainingRows,
+    settings: CenterSettings,
+    most: int,
+    budget: Budget,
+    job: Job,
+) -> list[Stage]:
+    work = CenterWork(
+        size=size_of(rows),
+        n_distinct=len(rows.candidates),
+        settings=settings,
+        most=most,
+        n_threads=threads_of(job),
+        scored=rows.scores is not None,
+        budget=budget,
+    )
+    return center_stages(work)
 
 
 def fit_again(

@@ -24,9 +24,13 @@ from skewridge.kernels.heuristics import penalty_rule
 from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
-GUIDES_LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5))  # the same for a fit that others correct, at half the work
+GUIDES_LADDER = (
+    (150, 0.8),
+    (300, 0.8),
+    (300, 0.5),
+    (600, 0.5),
+)  # for a fit that others correct
 FEWEST_GUIDING = 150  # centres that are tried for it, however few the rows; else half as many as rows at most
-GUIDES_ROWS = 25_000  # that its ladder is cross-validated on
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
 FEWEST_SPOKEN_FOR = 400  # centres by which the choices for more are made at least
@@ -97,6 +101,20 @@ def ladder(
     return tuple(found.values())
 
 
+def ladder_steps(
+    settings: CenterSettings,
+    n_rows: int,
+    n_outside: int,
+    most: int,
+) -> tuple[tuple[int, float], ...]:
+    """The ladder of some settings, on so many rows, of which so many are outside a fold."""
+    given = settings.n_centers and spoken_for(n_rows, settings.n_centers)
+    if settings.guides:
+        most = min(most, max(FEWEST_GUIDING, n_outside // 2))
+    rungs = GUIDES_LADDER if settings.guides else LADDER
+    return ladder(given, settings.adapt, most, n_outside, rungs)
+
+
 def spoken_for(n_rows: int, n_centers: int) -> int:
     """The number of centres that choices for so many are made by: as many, if affordable."""
     if cv_work(n_rows, 1.25 * n_centers) <= MOST_GIVEN_WORK:
@@ -116,14 +134,13 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) ->
     """Learn scales and choose centres, adaptive share, penalty and kernel."""
     prefetch(rows.X, rows.candidates.rows[:SAMPLE_ROWS])
     folded = fold_rows(rows, SAMPLE_ROWS)
-    judged = fold_rows(rows, GUIDES_ROWS) if settings.guides else folded
     sample, standard = learning_sample(folded, rows.seed), _standard(rows, settings, job)
     kernels = [scale_kernel(name, sample, settings, standard) for name in settings.kernels]
     if not (rows.can_choose and settings.cross_validates):
         return _without_folds(rows, settings, kernels[0], most)
     scores = []
     for kernel in kernels:
-        found = _climb(kernel, rows, judged, settings, most=most, job=job)
+        found = _climb(kernel, rows, folded, settings, most=most, job=job)
         scores += [(kernel, score) for score in found]
     kernel, best = min(scores, key=lambda pair: pair[1].risk)
     return Choice(
@@ -134,7 +151,7 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) ->
         criterion="cv",
         scores=tuple((kernel.features, score) for kernel, score in scores),
         best=best,
-        scale=judged.scale,
+        scale=folded.scale,
         unlearned=kernel.failed,
         learned=kernel.learned,
     )
@@ -155,12 +172,8 @@ def _climb(
         penalties = np.array([_penalty(settings, rows, kernel.name)])
     scaled = replace(folded, X=kernel.transform(folded.X))
     validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept, job)
-    given = settings.n_centers and spoken_for(len(folded), settings.n_centers)
     outside = len(folded) - int(np.bincount(folded.candidates.folds).max())
-    if settings.guides:
-        most = min(most, max(FEWEST_GUIDING, outside // 2))
-    rungs = GUIDES_LADDER if settings.guides else LADDER
-    steps = ladder(given, settings.adapt, most, outside, rungs)
+    steps = ladder_steps(settings, len(folded), outside, most)
     return [validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)) for m, adapt in steps]
 
 

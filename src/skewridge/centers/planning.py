@@ -12,10 +12,10 @@ from skewridge.engine.job import AHEAD, Job
 from skewridge.engine.memory import Budget, require_on_worker
 from skewridge.engine.passes import BLOCK_ROWS, tree_depth
 from skewridge.ridge.learning import BATCH_SIZE
+from skewridge.ridge.work import VALUE_WORK
 
 USUAL_STEPS, USUAL_PENALTY = 60.0, 1e-6  # of conjugate gradients
 STEPS_GROWTH = 0.12  # smaller penalties take more steps
-VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value
 TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
 BATCH_MATRICES = 6  # of the rows of one learning step
 
@@ -58,10 +58,15 @@ def solver_of(
     if settings.solver != "auto":
         return settings.solver
     n, d = size.n_rows, size.n_features
-    steps = USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
+    steps = cg_steps(penalty)
     direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
     cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
     return "direct" if holds_direct(n_centers, size, budget) and direct <= cg else "cg"
+
+
+def cg_steps(penalty: float) -> float:
+    """The steps that conjugate gradients usually take."""
+    return USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
 
 
 def holds_direct(n_centers: int, size: FitSize, budget: Budget) -> bool:

@@ -30,7 +30,7 @@ class CenterSettings:
     forms : FeatureForms of the columns where scales are learned; None: those of the rows
     learned : LearnedKernel over all of these forms, instead of learning
     guides : True for level 1 of two levels, where local fits see and correct it: a shorter ladder of
-        fewer centres, compared on fewer rows, and no importances
+        fewer centres, and no importances
     """
 
     n_centers: int | None = None

@@ -84,7 +84,7 @@ class Screen:
     @contextmanager
     def progress(self) -> Iterator[None]:
         """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
-        from skewridge.engine.job import watched
+        from skewridge.engine.following import watched
 
         if self.as_json:
             yield
@@ -106,7 +106,7 @@ class Screen:
         def tell(label: str, done: int, total: int) -> None:
             if time.monotonic() - told[0] >= LINE_EVERY:
                 told[0] = time.monotonic()
-                self.step(f"{label}: {done} of {total}")
+                self.step(f"{label}: {done}%" if total == 100 else f"{label}: {done} of {total}")
 
         return tell
 

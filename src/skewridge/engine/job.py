@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from skewridge.engine.checkpoint import Checkpoint
 from skewridge.engine.chunked import RowData, Span
+from skewridge.engine.following import advance, carried, is_followed, watcher_here
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,10 +26,6 @@ Result = TypeVar("Result")
 REPORT_EVERY = 0.5  # seconds between two progress lines
 AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
 SENDING = 1e10  # operations of one thread in the time that another engine takes to be told and to answer
-
-Watcher = Callable[[str, int, int], None]
-
-_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 class Engine(Protocol):
@@ -189,24 +186,6 @@ _BLAS_LIMIT = _BlasLimit()
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Have a function told what is being run, how much of it is done, and how much there is.
-
-    Examples
-    --------
-    >>> with watched(lambda label, done, total: print(label, done, total)):
-    ...     _ = list(run(abs, [-1, 2], label="numbers"))
-    numbers 1 2
-    numbers 2 2
-    """
-    token = _WATCHER.set(watcher)
-    try:
-        yield
-    finally:
-        _WATCHER.reset(token)
-
-
-@contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit every BLAS pool of the process to one thread."""
     _BLAS_LIMIT.begin()
@@ -217,7 +196,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    pool, waiting = ThreadPoolExecutor(workers), deque[Future[Result]]()
+    pool, waiting, task = ThreadPoolExecutor(workers), deque[Future[Result]](), carried(task)
     try:
         for item in items:
             waiting.append(pool.submit(task, item))
@@ -230,9 +209,18 @@ def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: 
 
 
 def reported(results: Iterator[Result], total: int, label: str, verbose: int) -> Iterator[Result]:
-    """Pass results on and, when verbose, tell stderr how many are done and how long the rest will take."""
+    """Pass results on and tell how many are done.
+
+    A fit that is followed as a whole counts them as shares of the part under way; else, when
+    verbose, stderr is told as well how long the rest will take.
+    """
+    if is_followed():
+        for result in results:
+            yield result
+            advance(1.0 / max(1, total))
+        return
     start = shown = time.monotonic()
-    watcher = _WATCHER.get()
+    watcher = watcher_here()
     for done, result in enumerate(results, 1):
         yield result
         if watcher is not None:

@@ -19,6 +19,7 @@ from skewridge.engine.chunked import RowData, kept_rows
 from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.adaptive_settings import ChecksCenterSettings
+from skewridge.estimators.base import followed
 from skewridge.estimators.notebook import centers_summary
 from skewridge.estimators.scoring import scores_of
 from skewridge.estimators.sources import predict_collection
@@ -85,7 +86,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     random_state : int, RandomState instance or None, default=None
         Decides which rows become centres, the folds, and the batches that scales are learned on.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------
@@ -162,6 +163,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self.random_state = random_state
         self.verbose = verbose
 
+    @followed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn scales, choose centres and penalty, then solve with every row.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from functools import wraps
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -21,6 +22,7 @@ from skewridge._validation import (
     check_same_order,
 )
 from skewridge.engine.chunked import RowData, Table
+from skewridge.engine.following import following
 from skewridge.engine.job import Job, make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
@@ -31,7 +33,22 @@ from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 
+Parameters = ParamSpec("Parameters")
+Fitted = TypeVar("Fitted")
+
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
+
+
+def followed(fit: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
+    """Have a fit tell how far it is on one line, if ``verbose`` asks for it."""
+
+    @wraps(fit)
+    def follow(*rows: Parameters.args, **more: Parameters.kwargs) -> Fitted:
+        estimator: Any = rows[0]
+        with following(estimator.verbose):
+            return fit(*rows, **more)
+
+    return follow
 
 
 class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):

@@ -11,6 +11,7 @@ from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
+from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
@@ -52,7 +53,7 @@ class LocalKernelRidge(HonestEstimator):
     random_state : int, RandomState instance or None, default=None
         Decides balls and cells.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------
@@ -105,6 +106,7 @@ class LocalKernelRidge(HonestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @followed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn scales and ridge on balls, cut x into cells, solve every cell.
 

@@ -12,7 +12,9 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
+from skewridge.engine.following import repeated
 from skewridge.engine.job import Job, one_blas_thread
+from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
 from skewridge.estimators.companions import (
     as_companions,
@@ -69,7 +71,7 @@ class SkewRidge(HonestEstimator):
     random_state : int, RandomState instance or None, default=None
         Decides batches, centres and cells. Companions have seeds of their own.
     verbose : int, default=0
-        Whether to report progress on stderr.
+        1 shows progress of fits of more than two seconds on stderr: one line for the whole fit.
 
     Attributes
     ----------
@@ -133,6 +135,7 @@ class SkewRidge(HonestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @followed
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit level 1, the local fits that see it, ridge regression, and the weights that blend them.
 
@@ -156,6 +159,7 @@ class SkewRidge(HonestEstimator):
         require_memory(self._size(len(kept), X.shape[1]), self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
+        repeated(Y.shape[1])
         fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
         tunings = [tuning_of(fit, self._kernels, kept, names) for fit in fits]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.following import announce
 from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
@@ -16,6 +17,7 @@ from skewridge.levels.members import LevelSettings, MembersFit, Rows, fit_beside
 from skewridge.levels.model import Members
 from skewridge.levels.outer_folds import deal_rows, fit_outer
 from skewridge.levels.planning import is_small
+from skewridge.levels.stages import LevelWork, level_stages
 from skewridge.ridge.distinct import collapse_rows
 
 
@@ -83,9 +85,13 @@ def fit_blended(
     distinct = collapse_rows(X, y[:, None], weights, settings.seed)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
+    small = is_small(len(rows), X.shape[1])
+    if has_levels(rows, settings):
+        work = LevelWork(len(rows), X.shape[1], settings, job.here.n_threads, scores is not None)
+        announce(lambda: level_stages(work, outer=small))
     beside = fit_beside(rows, settings, job)
     outer = None
-    if is_small(len(rows), X.shape[1]) and has_levels(rows, settings):
+    if small and has_levels(rows, settings):
         outer = fit_outer(rows, y, deal_rows(X, y, distinct), settings, job, budget)
     learned = None if outer is None else outer.learned
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)

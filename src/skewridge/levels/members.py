@@ -18,6 +18,7 @@ from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
+from skewridge.engine.following import aside
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
@@ -153,7 +154,8 @@ def fit_beside(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
     if not settings.companions or not has_levels(rows, settings):
         return no_companions(len(rows))
     folds = cross_fit_folds(rows.X, rows.y, rows.frequencies, settings.centers, seed=settings.seed, job=job)
-    return fit_companions(settings.companions, rows.X, rows.y[:, 0], rows.frequencies, folds)
+    with aside("companions"):
+        return fit_companions(settings.companions, rows.X, rows.y[:, 0], rows.frequencies, folds)
 
 
 def fit_members(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.following import under
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import learn_forms
@@ -26,6 +27,7 @@ from skewridge.levels.members import (
     fit_members,
 )
 from skewridge.levels.planning import N_OUTER_FOLDS
+from skewridge.levels.stages import OUTER_FOLDS
 from skewridge.response.sampling import member_sums
 from skewridge.ridge.distinct import DistinctRows
 
@@ -271,7 +273,8 @@ def fit_outer(
         own = held[:, fold] > 0.0
         rest = outside[fold]
         seen = forms.within(rest.X)
-        found = fit_members(rest, settings, inner, budget, beside[fold].honest, forms=seen)
+        with under(OUTER_FOLDS):
+            found = fit_members(rest, settings, inner, budget, beside[fold].honest, forms=seen)
         members = found.members.predict(rows.X[own], new[fold])
         missing = settings.n_members - len(members)
         out = np.full((len(rows), settings.n_members), np.nan)

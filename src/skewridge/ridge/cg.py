@@ -14,10 +14,12 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.engine.chunked import RowData
+from skewridge.engine.following import part
 from skewridge.engine.job import Job
 from skewridge.engine.passes import sum_rows
 from skewridge.linalg.lapack import cholesky, cholesky_solve, lower_solve, lower_square
 from skewridge.ridge.lowrank import Basis
+from skewridge.ridge.work import FITTING, values_work
 
 PRECISION = 1e-9  # share of the first error, in the preconditioner's norm, at which steps end
 LEAST_PRECISION = 1e-6  # that will do where rounding leaves no more: further steps would not help
@@ -58,7 +60,9 @@ class Normal:
             return product.residual_moments(X, weights, *(wanted or [np.zeros((len(X), len(beta)))]))
 
         tables = [self.X, self.weights] if targets is None else [self.X, self.weights, targets]
-        return lower_solve(self.basis.factor, sum_rows(block, tables, self.job, label)[0])
+        with part(FITTING, values_work(len(self.X), *self.basis.centers.shape)):
+            sums = sum_rows(block, tables, self.job, label)[0]
+        return lower_solve(self.basis.factor, sums)
 
     def __call__(self, beta: FloatArray, label: str) -> FloatArray:
         """(F'wF + ridge) beta."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import BoolArray, FloatArray
+from skewridge.engine.following import advance, part
 from skewridge.engine.job import one_blas_thread
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
@@ -20,6 +21,7 @@ from skewridge.ridge.adam import Adam
 from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
+from skewridge.ridge.work import step_work
 
 N_STEPS = 100
 BATCH_SIZE = 400  # rows of a sample
@@ -33,6 +35,7 @@ RIDGES, TRENDS = (1e-7, 30.0), (1e-4, 1e4)
 MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
 RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
 PAIRS = 2000  # of rows that the median distance is taken over
+LEARNING, LEARNING_LOCALLY = "learning scales", "learning local scales"
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def learn_kernel(
     draws = _draws(rows, local, batch_size or batch_rows(len(Z)), seed)
     theta, losses = start.theta, np.full(n_steps, np.nan)
     if len(Z) > 1 and rows.Y.shape[1] and start.free.any():
-        with one_blas_thread():
+        work = learning_work(len(Z), Z.shape[1], local, n_steps, batch_size)
+        with one_blas_thread(), part(LEARNING_LOCALLY if local else LEARNING, work):
             theta, losses = _descend(rows, draws, start, n_steps)
     return _as_learned(rows, theta, losses)
 
@@ -149,6 +153,18 @@ def batch_rows(n_rows: int) -> int:
         return BATCH_SIZE
     low, high = SMALL_BATCHES
     return min(high, max(low, n_rows // 4))
+
+
+def learning_work(
+    n_rows: int,
+    n_features: int,
+    local: bool = False,
+    n_steps: int = N_STEPS,
+    batch_size: int | None = None,
+) -> float:
+    """Operations of learning a kernel, for progress."""
+    batch = min(n_rows, batch_size or batch_rows(n_rows))
+    return n_steps * step_work(batch, n_features, n_rows if local else 0)
 
 
 def _check_given(scales: FloatArray | None, ridge: float | None, d: int) -> None:
@@ -214,6 +230,7 @@ def _descend(
     theta, adam, d = start.theta, Adam(len(start.theta)), rows.Z.shape[1]
     losses, path = np.full(n_steps, np.nan), np.full((n_steps, len(theta)), np.nan)
     for t in range(n_steps):
+        advance(1.0 / n_steps if t else 0.0)
         sample = draws.draw(t + 1, np.exp(theta[:d]))
         if not np.any(rows.weights[sample.rows[sample.counted]] > 0.0):
             continue
