@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.fit import make_system, solve_system
-from skewridge.centers.global_fit import GlobalFit
+from skewridge.centers.global_fit import GlobalFit, rows_to_fit
 from skewridge.centers.model import Predictor
-from skewridge.centers.rows import TrainingRows, training_rows
+from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import RowData, through
 from skewridge.engine.following import part, under
@@ -77,7 +77,7 @@ def cross_fit(
     """
     job = job.unkept
     with one_blas_thread():
-        rows = _training_rows(X, Y, weights, settings, seed, job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job)
         return cross_fit_rows(fit, rows, settings, budget=budget, job=job)
 
 
@@ -91,27 +91,8 @@ def cross_fit_folds(
     job: Job,
 ) -> IntArray:
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
-    rows = _training_rows(X, Y, weights, settings, seed, job.unkept).in_folds(N_PARTS)
+    rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job.unkept).in_folds(N_PARTS)
     return rows.candidates.folds[rows.candidates.member].astype(np.int64)
-
-
-def _training_rows(
-    X: RowData,
-    Y: FloatArray,
-    weights: FloatArray,
-    settings: CenterSettings,
-    seed: int,
-    job: Job,
-) -> TrainingRows:
-    return training_rows(
-        X,
-        Y,
-        weights,
-        slices=settings.slices,
-        fit_intercept=settings.fit_intercept,
-        seed=seed,
-        job=job,
-    )
 
 
 def cross_fit_rows(

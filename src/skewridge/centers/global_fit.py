@@ -113,7 +113,7 @@ def fit_global(
     True
     """
     with one_blas_thread():
-        rows = _rows(X, Y, weights, settings, seed=seed, job=job, scores=scores)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores)
         size = size_of(rows)
         settings = settings.within(len(rows.candidates))
         most = most_centers(len(rows.candidates), size, settings, budget)
@@ -155,11 +155,11 @@ def fit_again(
 ) -> GlobalFit:
     """Fit other rows as was chosen before: centres are drawn from them, nothing is learned."""
     with one_blas_thread():
-        rows = _rows(X, Y, weights, settings, seed=seed, job=job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job)
         return fit_choice(rows, choice, settings, budget=budget, job=job)
 
 
-def _rows(
+def rows_to_fit(
     X: RowData,
     Y: FloatArray,
     weights: FloatArray,
@@ -169,6 +169,7 @@ def _rows(
     job: Job,
     scores: FloatArray | None = None,
 ) -> TrainingRows:
+    """Rows with candidates and units as the settings want them."""
     return training_rows(
         X,
         Y,
