@@ -684,3 +684,11 @@ def test_ticks_are_few_ascending_and_within(low, times):
         assert ticks
         assert all(a < b for a, b in pairwise(ticks))
         assert low * (1 - 1e-6) <= ticks[0] <= ticks[-1] <= high * (1 + 1e-6)
+
+
+def test_other_rows_with_the_same_responses_are_not_taken_for_those_of_the_fit():
+    X, y = TRAIN[:120], np.round(3 * Y_TRAIN[:120])
+    model = SkewRidge("laplacian", random_state=0).fit(X, y)
+    turned = np.roll(y, 7)
+    for own, caution in ((y, True), (turned, False)):
+        assert ("seen" in collect(model, X, own)["cautions"]) == caution
