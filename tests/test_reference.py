@@ -8,6 +8,7 @@ import pytest
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, reference
 from skewridge.datasets import make_peaks
 from skewridge.response.slices import slice_response
+from skewridge.ridge.linear import fit_linear
 from tests import naive
 
 X, Y = make_peaks(240, 2, random_state=0)
@@ -98,3 +99,11 @@ def test_the_low_rank_fit_is_the_reference_on_the_same_centres(name, weighted):
     fit = reference.low_rank(X, Y, model.centers_, weights=weights, **settings)
     bounds = Y.min() - 0.1 * np.ptp(Y), Y.max() + 0.1 * np.ptp(Y)
     np.testing.assert_allclose(model.predict(NEW), np.clip(fit.predict(NEW), *bounds), atol=1e-7 * Y.std())
+
+
+@pytest.mark.parametrize("penalty", [1e-6, 0.1, 10.0])
+def test_ridge_regression_is_the_reference(penalty):
+    found = fit_linear(X, Y[:, None], np.ones(len(Y)), penalties=np.array([penalty]))
+    left_out, slopes, intercept = reference.linear_ridge(X, Y, penalty)
+    np.testing.assert_allclose(found.left_out[:, 0], left_out, atol=1e-8 * Y.std())
+    np.testing.assert_allclose(found.model.predict(NEW)[:, 0], NEW @ slopes + intercept, atol=1e-8 * Y.std())

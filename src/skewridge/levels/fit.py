@@ -85,13 +85,13 @@ def fit_blended(
     distinct = collapse_rows(X, y[:, None], weights, settings.seed)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
-    small = is_small(len(rows), X.shape[1])
-    if has_levels(rows, settings):
+    small, levels = is_small(len(rows), X.shape[1]), has_levels(rows, settings)
+    if levels:
         work = LevelWork(len(rows), X.shape[1], settings, job.here.n_threads, scores is not None)
         announce(lambda: level_stages(work, outer=small))
     beside = fit_beside(rows, settings, job)
     outer = None
-    if small and has_levels(rows, settings):
+    if small and levels:
         outer = fit_outer(rows, y, deal_rows(X, y, distinct), settings, job, budget)
     learned = None if outer is None else outer.learned
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)
