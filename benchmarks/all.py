@@ -23,6 +23,7 @@ SCRIPTS = (
     "adaptive_against_blas",
     "spline_against_scipy",
     "many_features",
+    "two_levels_speed",
     "growth",
     "tuning_cost",
 )

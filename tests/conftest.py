@@ -18,3 +18,17 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"the real data sets are not at {DATA}; set SKEWRIDGE_DATA to their folder")
     return DATA
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Tell how much every campaign went through and its largest figure, whichever process ran it."""
+    totals = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for campaign, figures in report.user_properties if report.when == "call" else ():
+                totals.setdefault(campaign, []).append((figures["figure"], report.nodeid, figures["count"]))
+    if totals:
+        terminalreporter.section("campaigns")
+    for campaign, runs in totals.items():
+        figure, where, _ = max(runs)
+        terminalreporter.write_line(f"{sum(n for _, _, n in runs):,} {campaign}: at most {figure:.3g} ({where})")

@@ -6,6 +6,7 @@ right prediction and nothing of what the hook forbids ever happened.
 
 import sys
 import tempfile
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,9 @@ def predictions(path, X):
     except ModelFileError:
         return None
     try:
-        return model.predict(X, return_std=True)
+        if "return_std" in signature(model.predict).parameters:
+            return model.predict(X, return_std=True)
+        return (model.predict(X),)
     except ValueError:  # a forged kernel that overflows
         return None
 

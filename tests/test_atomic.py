@@ -1,9 +1,12 @@
+import ast
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
-from skewridge._atomic import atomic_file
+import skewridge
+from skewridge._atomic import atomic_file, check_target
 
 
 def leftovers(folder):
@@ -68,3 +71,42 @@ def test_what_cannot_be_written_is_said_at_once(tmp_path):
         atomic_file(tmp_path / "nowhere" / "file").__enter__()
     with pytest.raises(OSError, match="is a device or a pipe"):
         atomic_file("/dev/null").__enter__()
+
+
+def test_an_input_by_any_name_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"rows")
+    (tmp_path / "link.csv").symlink_to(file)
+    os.link(file, tmp_path / "hard.csv")
+    (tmp_path / "folder").symlink_to(tmp_path)
+    for name in ("rows.csv", file, "link.csv", "hard.csv", "folder/rows.csv", f"../{tmp_path.name}/./rows.csv"):
+        for other in (file, "link.csv", "folder/link.csv"):
+            with pytest.raises(ValueError, match=r"is one of the files to be read\. Name another one for the output"):
+                check_target(name, ["s3://bucket/rows.csv", "gone.csv", other])
+    assert check_target("new.csv", [file]) == tmp_path / "new.csv"
+    assert check_target("rows.csv", ["gone.csv"]) == file
+
+
+WRITERS = {"write_text", "write_bytes", "to_csv", "to_parquet", "savefig", "NamedTemporaryFile", "mkstemp"}
+OVER_ATOMIC_FILE = {"cli/_writing.py": {"to_csv", "to_parquet"}, "demo.py": {"savefig"}}
+
+
+def calls(source):
+    """Names of functions that a module calls, and modes that it opens files with."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            modes = [a.value for a in [*node.args, *(k.value for k in node.keywords)] if isinstance(a, ast.Constant)]
+            yield name, [mode for mode in modes if mode in ("w", "wb", "a", "ab", "x", "xb", "r+", "r+b")]
+
+
+def test_every_file_is_written_by_the_one_writer():
+    package = Path(skewridge.__file__).parent
+    for source in sorted(package.rglob("*.py")):
+        place = source.relative_to(package).as_posix()
+        if place in ("_atomic.py", "persist/_archive.py"):  # which opens members of an archive
+            continue
+        found = list(calls(source))
+        assert {name for name, _ in found} & WRITERS <= OVER_ATOMIC_FILE.get(place, set()), place
+        assert not [modes for name, modes in found if name in ("open", "OSFile") and modes], place

@@ -16,12 +16,13 @@ from skewridge.datasets import make_peaks
 
 LEARNERS = ["random forest", "boosted trees", "smoothing spline", "kernels"]
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/index.md", "docs/start.md", "docs/howto.md"]
+PAGES = ["README.md", "docs/index.md", "docs/start.md", "docs/howto.md", "docs/features.md"]
 WITH_DATA = [
     "intervals",
     "learners",
     "report",
     "splines",
+    "stated-risk",
     "theory",
     "tuning",
     "two-levels",

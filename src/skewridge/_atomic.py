@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -14,8 +14,10 @@ UNFINISHED = ".tmp"  # ends the names of files that are being written
 
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Open a new file beside the target, and move it onto the target when the block ends well.
+def atomic_file(
+    path: str | os.PathLike[str], *, durable: bool = True, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> Iterator[BinaryIO]:
+    """Open a new file beside the target, which is none of the inputs, and move it there when the block ends well.
 
     Whatever else ends the block, an error, Ctrl-C, a kill, the target stays as it was. What was written is on the disk
     before it moves, unless ``durable`` is False, which is faster and survives kills but not a loss of power. A kill may
@@ -32,7 +34,7 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
     >>> path.read_bytes()
     b'hello'
     """
-    target = check_target(path)
+    target = check_target(path, inputs)
     temporary = target.with_name(f".skewridge-{secrets.token_hex(8)}{UNFINISHED}")
     try:
         with temporary.open("xb") as file:
@@ -50,8 +52,11 @@ def atomic_file(path: str | os.PathLike[str], *, durable: bool = True) -> Iterat
         _sync_folder(target.parent)
 
 
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return where a file is to be written, links resolved, or raise where it cannot be."""
+def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
+    """Return where a file is to be written, links resolved, or raise where it cannot be, or is one of the inputs.
+
+    Links, hard links and other spellings of an input are the input.
+    """
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
@@ -59,6 +64,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise OSError(f"{path} is a device or a pipe, which cannot be replaced in one step: name a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"The folder of {path} does not exist: make {target.parent} first.")
+    if target.exists() and any(os.path.exists(other) and os.path.samefile(target, other) for other in inputs):
+        raise ValueError(f"{path} is one of the files to be read. Name another one for the output.")
     return target
 
 

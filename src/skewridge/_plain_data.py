@@ -11,6 +11,13 @@ from typing import Any
 import numpy as np
 
 
+class PicklesFields:
+    """A dataclass that is pickled and copied by its fields, without what it has prepared of them."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]
+
+
 @singledispatch
 def plain(value: Any) -> Any:
     """Return dataclasses as dicts, arrays as lists, numpy's numbers as Python's, and nan and infinity as None.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import date, time, timedelta
 from functools import cache
 from importlib import import_module
 from numbers import Integral, Real
@@ -17,6 +18,8 @@ import numpy.typing as npt
 
 TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
 LARGEST = 1e150  # squares of larger numbers overflow
+
+_TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
 _PREFIXES = {
     "": 1.0,
@@ -95,6 +98,51 @@ def check_magnitude(name: str, values: npt.NDArray[np.float64]) -> None:
         )
 
 
+def check_no_times(name: str, values: Any) -> None:
+    """Refuse dates, times, durations and NaT in an array, a list, a series or a frame, lazy ones by their types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_no_times("y", np.array(["2020-01-01", "NaT"], dtype="M8[D]"))
+    Traceback (most recent call last):
+    TypeError: y must hold numbers; got dates, times or durations, which would become counts of nanoseconds and NaT
+    -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D').
+    """
+    found = [str(column) for column, part in _parts(values) if _holds_times(part)]
+    if found:
+        where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
+        raise TypeError(
+            f"{name} must hold numbers; got dates, times or durations{where}, which would become counts of nanoseconds "
+            "and NaT -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D')."
+        )
+
+
+def _parts(values: Any) -> Iterator[tuple[Any, Any]]:
+    """The columns of a frame with their names, or the values themselves."""
+    if not hasattr(values, "columns"):
+        return iter([("", values)])
+    names = list(values.columns)
+    if hasattr(values, "iloc"):  # by place: names may occur twice
+        return ((name, values.iloc[:, place]) for place, name in enumerate(names))
+    return ((name, values[name]) for name in names)
+
+
+def _holds_times(values: Any) -> bool:
+    """True if an array, a list or a column holds times, by its type or, among objects, by those of its values."""
+    if isinstance(values, list | tuple):
+        kind = "O"
+    else:
+        dtype: Any = getattr(values, "dtype", None)
+        if hasattr(dtype, "is_temporal"):  # polars
+            return bool(dtype.is_temporal())
+        kind = getattr(dtype, "kind", "")
+    lazy = type(values).__module__.partition(".")[0] in ("dask", "dask_expr")  # whose values are checked when read
+    if kind != "O" or lazy:
+        return kind in ("m", "M")
+    return any(isinstance(value, _TIMES) for value in np.array(values, dtype=object).ravel())
+
+
 def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y")) -> None:
     """Refuse two pandas objects that hold the same row labels in another order.
 
@@ -119,6 +167,7 @@ def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y"
 
 def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArray[np.float64]:
     """Return finite numbers as a one-dimensional array, a single column as a vector, or raise."""
+    check_no_times(name, values)
     array = np.asarray(values, dtype=np.float64)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1 or array.size == 0:
@@ -132,8 +181,9 @@ def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArr
 
 def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike."""
+    check_no_times("sample_weight", weights)
     try:
-        values = np.asarray(1.0 if weights is None else weights, dtype=np.float64)
+        values = np.array(1.0 if weights is None else weights, dtype=np.float64)  # aligned: sums round by memory order
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}") from error
     values = np.full(n_rows, values) if values.ndim == 0 else values

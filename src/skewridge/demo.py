@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skewridge._atomic import atomic_file
 from skewridge.datasets import make_peaks
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
@@ -87,7 +88,8 @@ def draw(path: Path) -> None:
         ).fit(X, y)
         NodesDisplay.from_estimator(model, grid, truth=truth, rows=(X, y), title=name, ax=ax)
     SlicesDisplay.from_estimator(model, horizontal=True, ax=axes[0])
-    figure.savefig(path, dpi=150)
+    with atomic_file(path) as file:
+        figure.savefig(file, format="png", dpi=150)
     plt.close(figure)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice, check_real, check_same_order, check_vector
-from skewridge.response.slices import slice_edges, slice_labels
+from skewridge.response.slices import TOUCHING, slice_edges, slice_labels
 
 SCORINGS = ("mse", "balanced_mse", "sera")
 RARE_SHARE = 0.02
@@ -133,7 +133,7 @@ def relevance(values: Any, y_ref: Any, weights: FloatArray | None = None) -> Flo
     """
     values, y_ref = check_vector("values", values), check_vector("y_ref", y_ref)
     low, middle, high = _quartiles(y_ref, weights)
-    reach = 1.5 * (high - low)
+    reach = 1.5 * (high - low) * (1.0 + TOUCHING)  # a value at the fence is inside in any units
     if reach == 0:
         raise ValueError("sera needs a response with spread: the interquartile range of y_ref is 0.")
     inside = y_ref[(y_ref >= low - reach) & (y_ref <= high + reach)]

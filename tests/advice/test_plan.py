@@ -6,9 +6,12 @@ import polars as pl
 import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
+from skewridge.advice.pace import seconds_per_operation
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
+from skewridge.levels.members import LevelSettings
 from skewridge.levels.planning import LevelSize, levels_flops
+from skewridge.levels.stages import LevelWork, level_stages
 from skewridge.nodes.planning import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly, slice_response
@@ -79,7 +82,28 @@ def test_a_plan_is_plain_data(peaks):
     told = plan(peaks[1], n_features=7).to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     assert told["n_features"] == 7
-    assert {"fit", "n_bytes", "n_flops", "fits"} == set(told["costs"][0])
+    assert {"fit", "n_bytes", "n_flops", "fits", "seconds"} == set(told["costs"][0])
+
+
+def test_seconds_are_work_at_this_machines_pace(peaks):
+    X, y = peaks
+    pace = seconds_per_operation()
+    assert 1e-13 < pace < 1e-7
+    levels, adaptive, second, first, exact = plan(y, X, n_nodes=20).costs
+    work = LevelWork(4000, 2, LevelSettings(), 1, scored=False)
+    announced = sum(sum(stage.parts) / stage.speedup for stage in level_stages(work, outer=False))
+    assert levels.seconds == pytest.approx(pace * announced)
+    assert exact.seconds > second.seconds > first.seconds > 0.0
+    assert adaptive.seconds > 0.0
+    assert "time" in str(plan(y, X, n_nodes=20))
+
+
+def test_threads_save_time_where_there_is_work_for_them(peaks):
+    X, y = peaks
+    one, two = (plan(y, X, n_nodes=20, n_jobs=n).costs for n in (1, 2))
+    assert two[0].seconds < one[0].seconds
+    assert two[2].seconds == pytest.approx(one[2].seconds / 2)
+    assert two[4].seconds == one[4].seconds  # one node
 
 
 def test_threads_each_hold_a_matrix(peaks):

@@ -33,13 +33,13 @@ def naive_estimate(name, Z, Y, f, q, c, tau, new, new_q):
 
 
 def naive_average(name, Z, Y, f, q, c, tau, new, new_q, partitions, members, without=None):
-    """A plain loop over rows, partitions and cells; ``without`` leaves one row out of every cell."""
+    """A plain loop over rows, partitions and cells; ``without`` leaves some rows out of every cell."""
     out = np.zeros((len(new), Y.shape[1]))
     cells = partitions.cells_of(new)
     for i in range(len(new)):
         for cell in cells[i]:
             own = members[cell]
-            own = own[own != without]
+            own = own if without is None else np.setdiff1d(own, without)
             out[i] += naive_estimate(name, Z[own], Y[own], f[own], q[own], c, tau, new[i : i + 1], new_q[i : i + 1])[0]
     return out / cells.shape[1]
 
@@ -80,6 +80,40 @@ def test_leave_one_out_of_the_average_equals_refits_without_the_row(name, cell_s
         [naive_average(name, Z, Y, f, q, 0.02, tau, Z[[i]], q[[i]], parts, members, i)[0] for i in range(70)]
     )
     np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("cell_size", [1200, 15])
+def test_leaving_groups_out_of_the_average_equals_refits_without_them(cell_size, loops):
+    Z, Y, f, q = some_rows(40, p=2)
+    groups, tau = np.minimum(np.arange(40) // 3, 9), 3.0  # threes, and a larger group of 13
+    settings = CellSettings("laplacian", ridge=0.02, trend=tau, n_partitions=3, cell_size=cell_size, seed=4)
+    fit = fit_cells(Z, Y, f, q, settings=settings, groups=groups)
+    parts, members = cells_of_fit(Z, settings)
+    expected = [
+        naive_average(
+            "laplacian", Z, Y, f, q, 0.02, tau, Z[[i]], q[[i]], parts, members, np.flatnonzero(groups == groups[i])
+        )[0]
+        for i in range(40)
+    ]
+    np.testing.assert_allclose(fit.left_out, expected, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(fit.model.coef, fit_cells(Z, Y, f, q, settings=settings).model.coef)
+
+
+def test_groups_of_single_rows_change_no_bit():
+    Z, Y, f, q = some_rows(70)
+    settings = CellSettings(cell_size=25)
+    single = fit_cells(Z, Y, f, q, settings=settings, groups=np.arange(70)[::-1])
+    np.testing.assert_array_equal(single.left_out, fit_cells(Z, Y, f, q, settings=settings).left_out)
+
+
+def test_a_group_that_fills_its_cells_is_predicted_by_the_mean_of_the_others():
+    _, Y, f, _ = some_rows(60)
+    Z = np.repeat([[100.0], [0.0]], 30, axis=0)  # two cells
+    groups = np.repeat([0, 1, 2], [30, 15, 15])
+    fit = fit_cells(Z, Y, f, settings=CellSettings(n_partitions=2, cell_size=30), groups=groups)
+    mean = np.average(Y[30:], axis=0, weights=f[30:])
+    np.testing.assert_allclose(fit.left_out[:30], np.repeat([mean], 30, axis=0))
+    assert np.isfinite(fit.left_out).all()
 
 
 @pytest.mark.parametrize("name", ["laplacian", "matern32"])

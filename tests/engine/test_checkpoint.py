@@ -2,14 +2,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source
 from skewridge.datasets import make_peaks
-from skewridge.engine.checkpoint import Checkpoint
+from skewridge.engine.checkpoint import Checkpoint, Pieces
 from skewridge.ridge.local import Nodes
 from skewridge.ridge.lowrank import Basis
 
@@ -61,18 +60,25 @@ FIT = {
     "adaptive": AdaptiveKernelRidge(40, 0.5, bandwidth=0.5, penalty=1e-8, random_state=0),
 }
 CHILD = """
-import sys, time
+import sys
 import tests.engine.test_checkpoint as here
 
-here.slowly(here.Nodes, "solve", 0.05)
-here.slowly(here.Basis, "features", 0.3)
-here.fit(*sys.argv[1:])
+name, file, folder, parts, n_files = sys.argv[1:]
+here.dying_after(int(n_files), parts)
+here.fit(name, file, folder)
 """
 
 
-def slowly(owner, name, seconds):
-    original = getattr(owner, name)
-    setattr(owner, name, lambda *arguments: (time.sleep(seconds), original(*arguments))[1])
+def dying_after(n_files, parts):
+    """From now on this process is killed as soon as it has kept so many parts of that name."""
+    original = Pieces.keep
+
+    def keep(pieces, number, value):
+        original(pieces, number, value)
+        if pieces._folder.name == parts and len(list(pieces)) >= n_files:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Pieces.keep = keep
 
 
 def fit(name, file, folder):
@@ -89,15 +95,10 @@ def data(tmp_path_factory):
 
 
 def killed_after(n_files, name, file, folder, parts):
-    """Fit in another process, and kill it as soon as it has kept so many parts."""
-    child = subprocess.Popen([sys.executable, "-c", CHILD, name, file, folder], env=os.environ | {"PYTHONPATH": PATH})
-    try:
-        while child.poll() is None and len(list((folder / parts).glob("*.pickle"))) < n_files:
-            time.sleep(0.005)
-        assert child.poll() is None, "the fit was over before it could be killed"
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+    """Fit in another process that is killed as soon as it has kept so many parts."""
+    command = [sys.executable, "-c", CHILD, name, file, folder, parts, str(n_files)]
+    child = subprocess.run(command, env=os.environ | {"PYTHONPATH": PATH})
+    assert child.returncode == -signal.SIGKILL, "the fit was over before it could be killed"
 
 
 PATH = os.pathsep.join([os.getcwd(), *sys.path])
@@ -123,10 +124,12 @@ def test_nodes_of_a_driver_that_was_killed_are_not_solved_again(data, tmp_path, 
 @pytest.mark.parametrize("n_files", [2, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 3))])
 def test_sums_of_a_driver_that_was_killed_are_not_summed_again(data, tmp_path, n_files, monkeypatch):
     file, X, y = data
-    killed_after(n_files, "adaptive", file, tmp_path, "sum-0001-fit")
-    summed, original = [], Basis.features
-    monkeypatch.setattr(Basis, "features", lambda s, rows: summed.append(len(rows)) or original(s, rows))
-    model = fit("adaptive", file, tmp_path)
-    assert sum(n for n in summed if n > 100) <= N - n_files * 4 * 2048
+    killed_after(n_files, "adaptive", file, tmp_path / "killed", "sum-0001-fit")
+    summed, original = [], Basis.summed_features
+    monkeypatch.setattr(Basis, "summed_features", lambda s, rows: summed.append(len(rows)) or original(s, rows))
+    model = fit("adaptive", file, tmp_path / "killed")
+    n_summed = sum(summed)
+    fit("adaptive", file, tmp_path / "whole")
+    assert n_summed == sum(summed) - n_summed - n_files * 4 * 2048
     monkeypatch.undo()
     assert np.array_equal(model.dual_coef_, FIT["adaptive"].fit(X, y).dual_coef_)

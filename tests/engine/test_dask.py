@@ -26,8 +26,10 @@ from skewridge.engine.checkpoint import Pieces
 from skewridge.engine.chunked import ArrayChunk, Table
 from skewridge.engine.dask import DaskEngine, engine_at_hand, rounds, whole_chunks
 from skewridge.engine.job import Job, named_engine, run, running_on
+from skewridge.engine.memory import worker_task_bytes
 from skewridge.engine.passes import BLOCK_ROWS, map_rows, sum_rows
 from skewridge.io.dask_collections import LazyChunk
+from skewridge.io.sources import open_source
 
 distributed = pytest.importorskip("distributed")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -278,6 +280,58 @@ def test_workers_that_are_too_small_are_told_before_work_starts(client, rows, mo
             DacKernelRidge(10, **FIXED).fit(rows[0][:9000], rows[1][:9000])
         with pytest.raises(MemoryError, match=r"2,000 centres need .* smallest worker has 1 MB a thread.*n_centers"):
             AdaptiveKernelRidge(2000, 0.5, **FIXED).fit(rows[0][:9000], rows[1][:9000])
+
+
+def test_a_worker_too_small_for_the_libraries_is_refused_with_figures():
+    match = r"worker of the Dask cluster has 150 MB for 1 threads.*libraries take 300 MB.*workers of 438 MB or more"
+    with pytest.raises(MemoryError, match=match):
+        worker_task_bytes(1, 150e6)
+    assert worker_task_bytes(2, 1e9) == 2.5e8
+    assert worker_task_bytes(2, np.inf) == np.inf
+    small = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "memory_limit": 150e6}
+    with (
+        distributed.LocalCluster(**small, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as own,
+        pytest.raises(MemoryError, match=match),
+    ):
+        DaskEngine(own)
+
+
+def test_chunks_too_large_for_a_worker_are_refused_with_figures(client, folder):
+    engine = DaskEngine(client)
+    engine.task_bytes = 1e5
+    with pytest.raises(MemoryError, match=r"largest chunk of the files, with 6 columns, needs .* smaller row groups"):
+        open_source(folder, "y", engine=engine)
+
+
+def test_a_cluster_scaled_to_zero_is_woken(monkeypatch):
+    none = {"n_workers": 0, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**none) as cluster, distributed.Client(cluster) as own:
+        with monkeypatch.context() as context:
+            context.setattr("skewridge.engine.dask.WAKING", 0.2)
+            with pytest.raises(RuntimeError, match=r"no workers, and none came within 0\.2 s.*cluster\.scale"):
+                DaskEngine(own)
+        cluster.adapt(minimum=0, maximum=1, interval="100ms")
+        engine = DaskEngine(own)
+        assert engine.n_threads == 1
+        assert list(run(lambda i: i + 1, range(3), Job(engine=engine))) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_responses_labelled_in_another_order_are_refused(rows, is_lazy):
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(rows[0][:900, :2], columns=NAMES[:2])
+    y = pd.Series(rows[1][:900], index=frame.index)
+    other, lazy = y.sample(frac=1, random_state=0), dd.from_pandas(frame, npartitions=2)
+    with use_engine("threads"):
+        expected = clone(SMALL[0]).fit(frame, y)
+        assert np.array_equal(clone(SMALL[0]).fit(lazy, y).dual_coef_, expected.dual_coef_)
+        given = dd.from_pandas(other, npartitions=2, sort=False) if is_lazy else other
+        for X in (lazy, frame):
+            with pytest.raises(ValueError, match="same index labels in a different order"):
+                clone(SMALL[0]).fit(X, given)
+        with pytest.raises(ValueError, match="same index labels in a different order"):
+            fit_source(clone(SMALL[0]), lazy, target=given)
 
 
 def test_less_memory_on_workers_means_smaller_shares(client, rows, monkeypatch):

@@ -85,7 +85,7 @@ def test_columns_that_matter_get_the_largest_scales_and_importances():
     assert errors[0] < 0.5 * errors[1]
 
 
-def test_importances_are_the_mean_squares_of_the_slopes_along_the_forms():
+def test_slopes_are_the_mean_squares_of_the_slopes_along_the_forms():
     X, y = worth(300, 1)
     model = AdaptiveKernelRidge(60, 0.5, kernel="gaussian", random_state=0).fit(X, y)
     scaling, model_ = model._scaling, model._model
@@ -95,7 +95,7 @@ def test_importances_are_the_mean_squares_of_the_slopes_along_the_forms():
         up, down = (model_.basis.values((Z + sign * move) * scaling.scales) @ model_.dual.T for sign in (1, -1))
         slopes[form] = np.mean(((up - down) / (2 * step)) ** 2)
     expected = np.bincount(scaling.forms.columns, slopes, minlength=3)
-    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum(), rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(model.feature_slopes_, expected / expected.sum(), rtol=1e-4, atol=1e-8)
 
 
 def test_columns_without_scale_are_dropped_by_name_and_number(recwarn):

@@ -1,7 +1,16 @@
 import numpy as np
 import pytest
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, SmoothingSpline, load_model, save_model
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    DacRegressor,
+    LocalKernelRidge,
+    SkewRidge,
+    SmoothingSpline,
+    load_model,
+    save_model,
+)
 from skewridge.estimators.bounds import check_bounds
 
 RNG = np.random.default_rng(0)
@@ -75,3 +84,32 @@ def test_bad_bounds_are_refused(model, bounds, error, match):
         model.set_params(bounds=bounds).fit(X, Y)
     with pytest.raises(error, match=match):
         check_bounds(bounds)
+
+
+STEEP = np.linspace(0.0, 1.0, 60)[:, None]
+LINE = 10 * STEEP[:, 0] + 0.01 * RNG.normal(size=60)
+BEYOND = np.vstack([STEEP, [[3.0]], [[-2.0]]])
+
+
+@pytest.mark.parametrize("estimator", [LocalKernelRidge, SkewRidge])
+def test_levels_are_clipped_and_no_more(estimator, tmp_path):
+    """None switches clipping off on every level, and every kind of bounds comes back from a file."""
+    free = estimator(random_state=0, bounds=None).fit(STEEP, LINE)
+    assert free._ends is None
+    if estimator is SkewRidge:
+        assert free.predict(BEYOND).max() > LINE.max() + 0.2 * np.ptp(LINE), "ridge regression goes on beyond the rows"
+    for bounds, (low, high) in {
+        (2.0, 7.0): (2.0, 7.0),
+        (2.0, None): (2.0, np.inf),
+        (None, 7.0): (-np.inf, 7.0),
+    }.items():
+        model = estimator(random_state=0, bounds=bounds).fit(STEEP, LINE)
+        found = model.predict(BEYOND)
+        assert found.min() >= low
+        assert found.max() <= high
+        save_model(model, tmp_path / "model.skr")
+        np.testing.assert_array_equal(load_model(tmp_path / "model.skr").predict(BEYOND), found)
+        assert load_model(tmp_path / "model.skr").bounds == bounds
+    save_model(free, tmp_path / "model.skr")
+    assert load_model(tmp_path / "model.skr").bounds is None
+    np.testing.assert_array_equal(load_model(tmp_path / "model.skr").predict(BEYOND), free.predict(BEYOND))

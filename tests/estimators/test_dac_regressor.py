@@ -191,7 +191,8 @@ def test_gaps_are_the_estimators_affair():
 
 def test_nested_parameters_are_searched():
     X, y = make_peaks(120, 2, random_state=0)
-    search = GridSearchCV(DacRegressor(LocalRidge(), n_nodes=2), {"estimator__penalty": [1e-4, 1e4]}, cv=3)
+    model = DacRegressor(LocalRidge(), n_nodes=2, random_state=0)
+    search = GridSearchCV(model, {"estimator__penalty": [1e-4, 1e4]}, cv=3)
     assert search.fit(X, y).best_params_ == {"estimator__penalty": 1e-4}
 
 

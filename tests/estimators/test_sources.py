@@ -1,3 +1,4 @@
+import os
 import pickle
 import tracemalloc
 import warnings
@@ -17,6 +18,7 @@ from skewridge import (
 )
 from skewridge.datasets import make_peaks
 from skewridge.engine.chunked import Table
+from skewridge.estimators import base
 from skewridge.io.sources import open_source
 from skewridge.levels.planning import LevelSize, levels_bytes
 
@@ -186,7 +188,7 @@ def test_bad_sources_are_refused(folder, tmp_path):
     holes = write(tmp_path / "holes", np.where(X == X[7, 1], np.nan, X))
     with pytest.raises(ValueError, match=r"row 7, column 'x1' holds nan \(row 7 of row group 0 of .*0\.parquet\)"):
         fit_source(clone(DAC[0]), holes, target="y")
-    with pytest.raises(ValueError, match="Input y contains NaN"):
+    with pytest.raises(ValueError, match=r"y must hold finite .*row 5, column .y. holds nan"):
         fit_source(clone(DAC[0]), write(tmp_path / "no", y=np.where(np.arange(N) == 5, np.nan, Y)), target="y")
 
 
@@ -200,6 +202,72 @@ def test_a_checkpoint_is_used_and_changes_no_bit(estimator, folder, tmp_path):
     with pytest.raises(ValueError, match="response differ"):
         fit_source(clone(estimator), folder, target=Y + 1, features=NAMES, checkpoint=tmp_path)
     fit_source(clone(estimator).set_params(n_jobs=2, verbose=0), folder, target="y", checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("change", ["time", "size", "content"])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("estimator", [ADAPTIVE[0], DAC[0]], ids=str)
+def test_a_file_that_changes_between_passes_is_noticed(tmp_path, monkeypatch, estimator, kind, change):
+    monkeypatch.setattr("skewridge.io.files.NEAR_BYTES", 0)
+    monkeypatch.setattr("skewridge.io.csv_files.CSV_BYTES", 20_000)
+    file, rows = tmp_path / f"rows.{kind}", np.c_[X, Y].round(3)[:3000]
+
+    def put(rows):
+        frame = pd.DataFrame(rows, columns=[*NAMES, "y"])
+        if kind == "csv":
+            frame.to_csv(file, index=False, float_format="%+.3f")
+        else:
+            frame.to_parquet(file, row_group_size=500, compression=None)
+
+    def checked(*rest):
+        found, before = original(*rest), file.stat()
+        put({"time": rows, "size": rows[:2500], "content": rows[::-1]}[change])
+        if change == "content":
+            assert file.stat().st_size == before.st_size
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return found
+
+    original = base.check_rows
+    monkeypatch.setattr(base, "check_rows", checked)
+    put(rows)
+    with pytest.raises(OSError, match=r"rows\.(csv|parquet).* when it was opened.*run again"):
+        fit_source(clone(estimator), file, target="y").predict(X[:2])
+
+
+def test_a_checkpoint_of_other_weights_is_refused(folder, tmp_path):
+    weights = np.random.default_rng(0).integers(1, 4, N)
+    model = fit_source(clone(ADAPTIVE[0]), folder, target="y", sample_weight=weights, checkpoint=tmp_path)
+    same(clone(ADAPTIVE[0]).fit(X, Y, weights), model)
+    for others in (weights[::-1], None):
+        with pytest.raises(ValueError, match="written by another fit: sample_weight differ"):
+            fit_source(clone(ADAPTIVE[0]), folder, target="y", sample_weight=others, checkpoint=tmp_path)
+    again = fit_source(clone(ADAPTIVE[0]), folder, "y", sample_weight=1.0 * weights, checkpoint=tmp_path)
+    assert np.array_equal(again.dual_coef_, model.dual_coef_)
+
+
+def test_a_checkpoint_of_another_scoring_or_generator_is_refused(tmp_path):
+    def fit(folder, level=0.5, random_state=0):
+        scoring = {"scoring": lambda y: np.abs(y) + level, "random_state": random_state}
+        return fit_source(AdaptiveKernelRidge(40, 0.5, **scoring), X[:500], Y[:500], checkpoint=tmp_path / folder)
+
+    first = fit("a")
+    assert np.array_equal(fit("a").dual_coef_, first.dual_coef_)
+    with pytest.raises(ValueError, match="another fit: parameters differ"):
+        fit("a", level=0.6)
+    fit("b", random_state=np.random.RandomState(1))
+    with pytest.raises(ValueError, match="another fit: parameters differ"):
+        fit("b", random_state=np.random.RandomState(2))
+
+
+@pytest.mark.parametrize(
+    ("version", "place"),
+    [("method", "skewridge.estimators.fit_identity.code_digest"), ("format", "skewridge.engine.checkpoint.FORMAT")],
+)
+def test_a_checkpoint_of_another_format_or_method_is_refused(tmp_path, monkeypatch, version, place):
+    fit_source(clone(DAC[0]), X, Y, checkpoint=tmp_path)
+    monkeypatch.setattr(place, (lambda: "another") if version == "method" else 0)
+    with pytest.raises(ValueError, match=f"another fit: {version} differ"):
+        fit_source(clone(DAC[0]), X, Y, checkpoint=tmp_path)
 
 
 def test_a_checkpoint_keeps_the_seed_and_takes_arrays(tmp_path):

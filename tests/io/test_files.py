@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from skewridge.engine.chunked import Table
-from skewridge.io import files
-from skewridge.io.files import FileChunk, list_files, open_files
+from skewridge.io import csv_files, files
+from skewridge.io.files import FileChunk, open_files
+from skewridge.io.listing import list_files
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
@@ -41,7 +42,7 @@ def test_parquet_by_file_folder_glob_and_url(tmp_path):
     assert np.array_equal(loaded(tmp_path / "part-0.parquet"), ROWS[:30])
     for source in (tmp_path, f"{tmp_path}/**/*.parquet", f"file://{tmp_path}", f"file://{tmp_path}/**/*.parquet"):
         assert np.array_equal(loaded(source), ROWS), source
-    assert len(open_files(tmp_path).places) == 5 + 2
+    assert len(open_files(tmp_path).parts) == 5 + 2
 
 
 def test_files_in_the_memory_of_fsspec(tmp_path):
@@ -59,14 +60,14 @@ def test_files_in_the_memory_of_fsspec(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("size", [1, 50, 200, 10**6])
 def test_csv_in_ranges_of_bytes(tmp_path, monkeypatch, size, end):
-    monkeypatch.setattr(files, "CSV_BYTES", size)
+    monkeypatch.setattr(csv_files, "CSV_BYTES", size)
     file = comma_separated(tmp_path / "rows.csv", end=end)
     assert np.array_equal(loaded(file), ROWS)
     assert np.array_equal(loaded(file, ("y", "a")), ROWS[:, [2, 0]])
 
 
 def test_csv_without_a_last_newline_with_blank_lines_quotes_and_a_mark(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "CSV_BYTES", 4)
+    monkeypatch.setattr(csv_files, "CSV_BYTES", 4)
     (tmp_path / "rows.csv").write_bytes(b'\xef\xbb\xbf"a","b c"\n1,2\n\n3,\n5,6')
     opened = open_files(tmp_path / "rows.csv")
     assert list(opened.types) == ["a", "b c"]
@@ -100,9 +101,10 @@ def test_precision_is_that_of_all_files(tmp_path):
 
 
 def test_what_is_no_source_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="names no Parquet or CSV file"):
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*nowhere"):
         list_files(tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match=r"\.parquet, \.pq, \.csv"):
+    (tmp_path / "notes.md").touch()
+    with pytest.raises(FileNotFoundError, match=r"names no Parquet or CSV file\. Pass a file \(\.parquet, \.pq, \.csv"):
         list_files(tmp_path)
     parquet(tmp_path / "empty.parquet", ROWS[:0])
     with pytest.raises(ValueError, match="holds no rows"):
@@ -127,17 +129,19 @@ def test_no_parquet_file_is_refused_by_name(tmp_path):
 
 def test_a_damaged_or_vanished_file_is_named_with_its_row_group(tmp_path):
     file = parquet(tmp_path / "a.parquet", row_group_size=40, compression="none", use_dictionary=False)
-    chunks = open_files(file).chunks(NAMES)
     meta = pq.ParquetFile(file).metadata.row_group(1).column(1)
     content = bytearray(file.read_bytes())
     content[meta.data_page_offset : meta.data_page_offset + 20] = b"\xff" * 20
     file.write_bytes(bytes(content))
+    chunks = open_files(file).chunks(NAMES)
     assert np.array_equal(chunks[0].read(), ROWS[:40])
     with pytest.raises(OSError, match=r"row group 1 of .*a\.parquet.*checkpoint"):
         chunks[1].read()
     file.unlink()
     with pytest.raises(OSError, match=r"row group 2 of .*a\.parquet: FileNotFoundError"):
         chunks[2].read()
+    with pytest.raises(OSError, match=r"row group 0 of .*a\.parquet: the file is gone since it was opened"):
+        chunks[0].read()  # which is in memory
 
 
 def test_a_file_that_has_changed_is_refused(tmp_path):
@@ -148,9 +152,24 @@ def test_a_file_that_has_changed_is_refused(tmp_path):
         chunk.read()
 
 
+def test_a_file_of_another_time_or_content_is_refused(tmp_path):
+    file = parquet(tmp_path / "a.parquet", row_group_size=40)
+    chunk = open_files(file).chunks(NAMES)[1].stamped()
+    chunk.read()
+    before = file.stat()
+    os.utime(file, ns=(1, 1))
+    with pytest.raises(OSError, match=r"row group 1 of .* another size or time than when it was opened"):
+        chunk.read()
+    parquet(file, ROWS[::-1], row_group_size=40)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    files._NEAR.clear()
+    with pytest.raises(OSError, match=r"row group 1 of .* holds other rows than when it was opened"):
+        chunk.read()
+
+
 def test_a_word_in_a_csv_file_is_told_with_its_place(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n3,many\n")
-    with pytest.raises(OSError, match=r"bytes 4 to 15 of .*rows\.csv.*many"):
+    with pytest.raises(ValueError, match=r"rows\.csv cannot be read as CSV: column 'b' .*row 1 holds 'many'"):
         loaded(tmp_path / "rows.csv", ("b",))
 
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from skewridge.levels import blend
-from skewridge.levels.blend import Blend, fit_blend, stated_risk
+from skewridge.levels.blend import Blend, fit_blend
+from skewridge.levels.risk import stated_risk
 from skewridge.metrics import rare_mse, rare_region
 
 

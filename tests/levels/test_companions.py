@@ -11,8 +11,9 @@ from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.engine.job import Job
 from skewridge.levels.companions import companion_values, fit_companions, no_companions
 from skewridge.levels.fit import fit_blended
-from skewridge.levels.members import LevelSettings, Rows, fit_beside, fit_members
+from skewridge.levels.members import LevelSettings, fit_beside, fit_members
 from skewridge.levels.outer_folds import fit_outer
+from skewridge.levels.rows import Rows
 from tests.levels.test_outer_folds import outer_rows
 
 

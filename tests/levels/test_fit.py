@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from skewridge import reference
+from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.engine.job import Job
 from skewridge.levels.fit import fit_blended
-from skewridge.levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
+from skewridge.levels.members import FEWEST_ROWS, LevelSettings, fit_members
 from skewridge.levels.outer_folds import fit_outer
+from skewridge.levels.rows import Rows
+from skewridge.response.grouping import ordered_blocks, row_groups
 from tests.levels.test_outer_folds import outer_rows
 
 SETTINGS = LevelSettings(cell_size=60, seed=3)
@@ -124,3 +127,44 @@ def test_new_rows_are_guided_by_the_half_fits_that_guided_the_training_rows(fitt
     halves, whole = levels.guide.values(Z)[:, 0], levels.level_one.predict_transformed(Z)[:, 0]
     seen = levels.level_one.in_units(halves[:, None])[:, 0]
     assert np.mean((seen - y) ** 2) > 1.02 * np.mean((whole - y) ** 2)  # half of the rows, so further away
+
+
+def grouped(n_groups, size, seed):
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), size)
+    X = rng.normal(size=(n_groups, 2))[group] + 0.05 * rng.normal(size=(len(group), 2))
+    return X, np.sin(X[:, 0]) + rng.normal(size=n_groups)[group] + 0.1 * rng.normal(size=len(group)), group
+
+
+def test_groups_are_left_out_of_cells_where_they_are_too_many_for_outer_folds(monkeypatch):
+    monkeypatch.setattr("skewridge.levels.fit.is_small", lambda n_draws, n_columns: False)
+    X, y, group = grouped(60, 4, 0)
+    found = fit_blended(X, y, np.ones(240), settings=SETTINGS, groups=row_groups(group))
+    assert found.honest_by == "leave-one-group-out"
+    X_new, y_new, _ = grouped(500, 1, 1)
+    real = np.mean((found.model.predict(X_new)[:, 0] - y_new) ** 2)
+    assert 0.6 < found.risk.mse / real < 1.7  # 0.02 without groups
+
+
+@pytest.mark.parametrize("by", ["groups", "order"])
+def test_fits_of_groups_depend_on_no_order_of_rows_and_no_thread(by):
+    X, y, group = grouped(12, 4, 0)
+    group[40:] = np.arange(40, 48)  # some rows on their own
+    mixed = np.random.default_rng(0).permutation(48)
+
+    def fit(rows, n_jobs):
+        groups = row_groups(group[rows]) if by == "groups" else ordered_blocks(rows)
+        return fit_blended(X[rows], y[rows], np.ones(48), settings=SETTINGS, groups=groups, job=Job(n_jobs))
+
+    one, two, other = fit(np.arange(48), 1), fit(np.arange(48), 2), fit(mixed, 1)
+    np.testing.assert_array_equal(one.left_out, two.left_out)
+    np.testing.assert_allclose(one.left_out[mixed], other.left_out, rtol=1e-8)
+
+
+def test_level_one_sees_no_group_in_two_folds():
+    X, y, group = grouped(12, 4, 0)
+    rows = Rows(X, y[:, None], np.ones(48), groups=group)
+    folds = cross_fit_folds(X, rows.y, rows.frequencies, SETTINGS.centers, groups=group, seed=0, job=Job())
+    assert all(len(set(folds[group == own])) == 1 for own in range(12))
+    assert rows.some(group > 0).groups is not None
+    assert rows.some(group == 0).groups is None  # one group is left: its rows are left out one by one

@@ -277,6 +277,23 @@ def test_numbers_that_would_lead_outside_the_arrays_are_refused(path, value, mat
         load(with_array(path, change)(file_of("dac nodes")))
 
 
+def node_with(key, node):
+    """The first object below a node that has a key."""
+    below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    if isinstance(node, dict) and key in node:
+        return node
+    return next(filter(None, (node_with(key, part) for part in below)), None)
+
+
+@pytest.mark.parametrize("key", ["roots", "feature", "child", "order", "starts", "cut", "coef"])
+def test_a_number_too_large_for_its_array_is_refused(key, load):
+    def forge(document):
+        node_with("roots", document)[key] = 10**400
+
+    with pytest.raises(ModelFileError, match=r"is not a valid Cells: .*too large"):
+        load(edited(file_of("local"), DOCUMENT, forge))
+
+
 def test_arrays_that_belong_to_nothing_are_refused(original, load):
     def forget(estimator):
         estimator["attributes"]["_units"] = estimator["attributes"]["_means"]
@@ -313,23 +330,36 @@ def run_module(name, *arguments):
     )
 
 
-@pytest.mark.parametrize("name", ["dac nodes", "adaptive outputs"])
-@pytest.mark.parametrize("n_files", [50, pytest.param(1000, marks=pytest.mark.full)])
-def test_damaged_and_forged_files_are_refused_or_right_and_never_run_code(name, n_files, tmp_path):
+QUICK_FILES = [("dac nodes", 50), ("adaptive outputs", 50)]
+OF_EVERY_ESTIMATOR = ["dac nodes", "adaptive outputs", "regressor", "spline", "local", "skew with companions"]
+MANY_FILES = [pytest.param(name, 1700, marks=pytest.mark.full) for name in OF_EVERY_ESTIMATOR]  # 10,200 in all
+
+
+@pytest.mark.parametrize(("name", "n_files"), [*QUICK_FILES, *MANY_FILES])
+def test_damaged_and_forged_files_are_refused_or_right_and_never_run_code(name, n_files, tmp_path, record_property):
     (tmp_path / "model.skr").write_bytes(file_of(name))
     np.save(tmp_path / "points.npy", X_NEW)
     run = run_module("fuzz_models", tmp_path / "model.skr", tmp_path / "points.npy", n_files)
     assert run.returncode == 0, run.stderr
     assert f"{n_files} files" in run.stdout
+    loaded = int(run.stdout.split()[2])
+    record_property("damaged and forged model files, that loaded", {"count": n_files, "figure": loaded})
 
 
-@pytest.mark.parametrize("tries", [5, pytest.param(100, marks=pytest.mark.full)])
-def test_a_kill_while_saving_leaves_the_old_or_the_new_model(tries, tmp_path):
-    for name in ("dac", "dac nodes"):
+QUICK_KILLS = [("dac", "dac nodes", 5)]
+PAIRS = [("dac", "dac nodes"), ("adaptive outputs", "local"), ("skew", "spline"), ("regressor", "skew with companions")]
+MANY_KILLS = [pytest.param(*pair, 100, marks=pytest.mark.full) for pair in PAIRS]
+
+
+@pytest.mark.parametrize(("first", "second", "tries"), [*QUICK_KILLS, *MANY_KILLS])
+def test_a_kill_while_saving_leaves_the_old_or_the_new_model(first, second, tries, tmp_path, record_property):
+    for name in (first, second):
         (tmp_path / name).write_bytes(file_of(name))
-    run = run_module("kill_while_saving", tmp_path / "dac", tmp_path / "dac nodes", tmp_path, tries)
+    run = run_module("kill_while_saving", tmp_path / first, tmp_path / second, tmp_path, tries)
     assert run.returncode == 0, run.stderr
     assert f"{tries} kills" in run.stdout
+    halves = int(run.stdout.split()[2])
+    record_property("kills while saving, in the middle of a file", {"count": tries, "figure": halves})
 
 
 OLDEST = ROOT / ".venv-oldest" / "bin" / "python"

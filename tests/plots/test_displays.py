@@ -173,6 +173,7 @@ def test_importances_are_named_bars(adaptive):
     assert {label.get_text() for label in ax.get_yticklabels()} == {"east", "north"}
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == sorted(adaptive.feature_importances_, reverse=True)
+    assert sorted(ax.get_lines()[0].get_xdata()) == sorted(adaptive.rare_importances_)
     ax = ImportanceDisplay.from_estimator(adaptive, feature_names=["a", "b"]).ax_
     assert {label.get_text() for label in ax.get_yticklabels()} == {"a", "b"}
 

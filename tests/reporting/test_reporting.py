@@ -245,6 +245,8 @@ def test_importances_come_with_names_and_the_largest_first():
     expected = sorted(zip(model.feature_importances_, ["north", "east"], strict=True), reverse=True)
     told = data["method"]["importances"]
     assert list(zip(told["values"], told["names"], strict=True)) == expected
+    rare = dict(zip(["north", "east"], model.rare_importances_.tolist(), strict=True))
+    assert told["rare"] == [rare[name] for name in told["names"]]
     assert data["response"]["name"] == "height"
     assert data["title"] == "AdaptiveKernelRidge for height"
 
@@ -692,3 +694,17 @@ def test_other_rows_with_the_same_responses_are_not_taken_for_those_of_the_fit()
     turned = np.roll(y, 7)
     for own, caution in ((y, True), (turned, False)):
         assert ("seen" in collect(model, X, own)["cautions"]) == caution
+
+
+def test_rows_outside_the_fit_and_impossible_predictions_are_cautioned_against():
+    X, y = np.linspace(0, 1, 60)[:, None], np.maximum(0.0, np.linspace(-3, 1, 60))
+    model = DacKernelRidge(1, bandwidth=0.1, penalty=1e-6, random_state=0).fit(X, y)
+    assert (model.predict(X) < 0).any()
+    cautions = collect(model, np.vstack([X, [[3.0]]]), np.r_[y, 1.0], y_ref=y)["cautions"]
+    assert "1 of 61 rows lie outside the range" in cautions["outside_the_fit"]
+    assert "'x0' (0 to 1): 3 in row 60, up to 2 times that range beyond" in cautions["outside_the_fit"]
+    assert (
+        "below 0, and no response that was fitted is. If none can be, fit with bounds=(0, None)"
+        in (cautions["negative"])
+    )
+    assert not {"outside_the_fit", "negative"} & set(collect(model, X, y - 1, y_ref=y - 1)["cautions"])

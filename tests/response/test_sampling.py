@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule, distinct_rows
+from skewridge.response.distinct import distinct_rows
+from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges, slice_labels
 
 SHARES = [0.0, 0.3, 0.5, 0.8, 1.0]

@@ -99,3 +99,20 @@ def test_constant_responses_are_drawn_as_they_are(rows):
     Y = np.full((700, 1), 4.0)
     assert len(RandomBatches(Y, 30, 0).draw(1, scales).rows) == 30
     assert len(balls(Z, Y, 30).draw(1, scales).rows) == 30
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_samples_of_one_group_get_rows_of_others(local):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.normal(size=(400, 2)), rng.normal(size=(400, 1))
+    groups = np.zeros(400, dtype=np.int64)
+    groups[:5] = 1
+    Z[:5] += 50.0
+    if local:
+        draws = Balls(Kernel("matern32", bandwidth=1.0), np.ascontiguousarray(Z.T), Y, 40, 0, groups)
+    else:
+        draws = RandomBatches(Y, 40, 0, groups)
+    for step in range(1, 30):
+        found = draws.draw(step, np.ones(2)).rows
+        assert len(np.unique(groups[found])) == 2
+        assert len(np.unique(found)) == 40

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import RidgeCV
 
-from skewridge.ridge.linear import PENALTIES, LinearModel, fit_linear
+from skewridge.response.grouping import deal_groups
+from skewridge.ridge.linear import GROUP_FOLDS, PENALTIES, LinearModel, fit_linear
 
 
 def some_rows(n, d, p=1, seed=0):
@@ -176,3 +177,18 @@ def test_an_absurd_cell_does_not_carry_the_line_away():
     y = X[:, :1] + 0.1 * rng.normal(size=(100, 1))
     model = fit_linear(X, y, np.ones(100)).model
     assert model.predict(np.array([[1e6, 0.0]]))[0, 0] < 10.0
+
+
+@pytest.mark.parametrize("n_groups", [4, 25])
+def test_groups_left_out_equal_refits_without_their_fold(n_groups):
+    X, Y, f = some_rows(60, 4, p=2)
+    groups = np.arange(60) % n_groups
+    fit = fit_linear(X, Y, f, penalties=np.array([0.1]), groups=groups)
+    folds = groups if n_groups == 4 else deal_groups(groups, Y[:, 0], GROUP_FOLDS)
+    S = standardised(X, f)
+    for i in range(60):
+        rest = folds != folds[i]
+        expected = [refit(S[rest], y[rest], f[rest], 0.1 * f[rest].sum(), S[i]) for y in Y.T]
+        np.testing.assert_allclose(fit.left_out[i], expected, rtol=0, atol=1e-8)
+    alone = fit_linear(X, Y, f, penalties=np.array([0.1]))
+    np.testing.assert_array_equal(fit.model.coef, alone.model.coef)

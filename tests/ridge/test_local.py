@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from skewridge.kernels import Kernel, _compiled, _numpy
 from skewridge.kernels import kernel as kernel_module
-from skewridge.linalg.lapack import NotPositiveDefinite, cholesky, cholesky_solve, inverse_diagonal
+from skewridge.linalg.inverse_factor import lower_inverse
+from skewridge.linalg.lapack import NotPositiveDefinite, cholesky, cholesky_solve, squared_columns
 from skewridge.response.allocation import Allocation
 from skewridge.ridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
 from tests import naive
@@ -39,7 +40,9 @@ def test_cholesky_solve_takes_one_or_many_right_hand_sides(spd):
 
 
 def test_inverse_diagonal(spd):
-    np.testing.assert_allclose(inverse_diagonal(cholesky(spd.copy())), np.diag(np.linalg.inv(spd)), rtol=1e-10)
+    np.testing.assert_allclose(
+        squared_columns(lower_inverse(cholesky(spd.copy()))), np.diag(np.linalg.inv(spd)), rtol=1e-10
+    )
 
 
 def test_indefinite_matrices_are_told(spd):
@@ -107,7 +110,7 @@ def test_inverse_diagonal_gives_one_minus_the_hat_diagonal(weighted):
     K = naive.gram("gaussian", X, X, bandwidth=0.5)
     hat = K @ np.linalg.inv(K + np.diag(ridge))
     factor = factorise(Kernel("gaussian", bandwidth=0.5), X, 1e-2, w, workspace=Workspace())
-    np.testing.assert_allclose(ridge * inverse_diagonal(factor), 1 - np.diag(hat), rtol=1e-9)
+    np.testing.assert_allclose(ridge * squared_columns(lower_inverse(factor)), 1 - np.diag(hat), rtol=1e-9)
 
 
 def test_a_singular_node_is_named_with_size_penalty_and_remedy():

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.blas import one_blas_thread
+from skewridge.engine.job import Job
 from skewridge.engine.passes import BLOCK_ROWS, predict_rows
 from skewridge.kernels import make_kernel
 from skewridge.linalg.lapack import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky

@@ -10,10 +10,11 @@ import numpy as np
 from skewridge._plain_data import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_vector
+from skewridge.advice.columns import HeavyColumn, about_heavy, heavy_columns
 from skewridge.advice.plan import nodes_for, width_of
-from skewridge.centers.ladder import most_tried
+from skewridge.advice.recommendation import Recommendation, recommend, rule_name
 from skewridge.metrics import rare_slices
-from skewridge.nodes.planning import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
+from skewridge.nodes.planning import PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import Slices, slice_quietly
@@ -22,25 +23,6 @@ EVEN = 1.5  # N*/N up to which the response fills its range evenly
 HIGH = 5.0  # N*/N that a normal response, cut by Scott's rule, stays below up to 1e9 rows
 FULL, NEARLY_EMPTY = 0.5, 0.1  # shares: of all rows in the fullest slice, of N/l in the emptiest
 NAMES = {1: "evenly spread", 2: "slightly skewed", 3: "highly skewed"}
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """A recommended fit, with the reason.
-
-    Attributes
-    ----------
-    estimator : as one would write it
-    n_centers : the most centres that its level 1 would try
-    slices, n_nodes : for those who want divide and conquer, DacKernelRidge's parameters
-    reasons : in words
-    """
-
-    estimator: str
-    n_centers: int
-    slices: Any
-    n_nodes: int
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -63,6 +45,7 @@ class Diagnosis:
     meaning : the scenario in words
     recommendation : Recommendation
     refusal : why n_nodes="auto" finds no nodes of a bearable size, and what would fit; None where it does
+    heavy_columns : tuple of HeavyColumn, columns of X with values far from all others, the farthest first
     """
 
     n_rows: int
@@ -85,6 +68,7 @@ class Diagnosis:
     meaning: str
     recommendation: Recommendation
     refusal: str | None = None
+    heavy_columns: tuple[HeavyColumn, ...] = ()
 
     @property
     def shares(self) -> FloatArray:
@@ -116,6 +100,7 @@ class Diagnosis:
             f"(N~={self.n_distinct:,.0f})",
             f"recommended: {advice.estimator}",
             *(f"- {reason}" for reason in advice.reasons),
+            *about_heavy(self.heavy_columns),
         ]
         return "\n".join(lines)
 
@@ -131,7 +116,7 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     ----------
     y : (N,) array or series
     X : (N, d) array or data frame, optional
-        Only its shape is looked at.
+        Columns of numbers with values far from all others are named; of the rest its shape is looked at.
     n_nodes : int or "auto", default="auto"
         k, for which rare rows per node are told; "auto" as in :class:`~skewridge.DacKernelRidge`.
     slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
@@ -183,8 +168,9 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
         scenario=scenario,
         matters=scenario == 3,
         meaning=_meaning(scenario, equal),
-        recommendation=_recommend(scenario, y, rule),
+        recommendation=recommend(scenario, y, rule),
         refusal=refusal,
+        heavy_columns=() if X is None else heavy_columns(X),
     )
 
 
@@ -215,13 +201,6 @@ def scenario_of(slices: Slices) -> int:
     if growth >= HIGH or (len(counts) > 1 and lopsided):
         return 3
     return 2 if growth > EVEN else 1
-
-
-def rule_name(rule: Any) -> str:
-    """The name of a slicing rule, or the kind of slices that were given."""
-    if isinstance(rule, str):
-        return rule
-    return "equal widths" if np.ndim(rule) == 0 else "edges given"
 
 
 def _is_log(rule: Any) -> bool:
@@ -257,35 +236,4 @@ def _meaning(scenario: int, slices: Slices) -> str:
     return (
         f"{grown}: most of the range holds few of the rows. The fullest of {len(counts):,} occupied slices of equal "
         f"width holds {counts.max() / slices.n_rows:.0%} of them, the emptiest {counts.min():,}, {case}."
-    )
-
-
-def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
-    """Two levels always, whose centres may be random ones; what nodes would need differs."""
-    m = most_tried(len(y), len(y))
-    taken = rule if scenario == 3 else 1
-    k, refusal = nodes_for(y, slice_quietly(y, taken), PartitionSettings(slices=taken), 1)
-    reasons = (
-        "SkewRidge keeps every row in the loss: level 1 puts centres where y is rare, if "
-        f"cross-validation finds that it helps, and tries up to {m:,} of them; level 2 is exact in "
-        "cells of x",
-        "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, level 1 alone",
-        _about_nodes(scenario, len(y), rule, k, refusal),
-    )
-    return Recommendation("SkewRidge()", m, plain(taken), k, reasons)
-
-
-def _about_nodes(scenario: int, n_rows: int, rule: Any, k: int, refusal: str | None) -> str:
-    if n_rows < SINGLE_NODE_BELOW:
-        return f"fewer than {SINGLE_NODE_BELOW:,} rows need no divide and conquer: DacKernelRidge(n_nodes=1) is exact"
-    if scenario < 3:
-        return (
-            "the response is not skewed enough for oversampling: for divide and conquer take "
-            f"DacKernelRidge(n_nodes={k}, slices=1), Algorithm 1"
-        )
-    if refusal is not None:
-        return f"divide and conquer: {refusal}"
-    return (
-        f"for divide and conquer, {k:,} nodes ({rule_name(rule)}); noise in y decides which rows are copied, so "
-        "compare slice_on='pilot'"
     )

@@ -1,4 +1,4 @@
-"""Memory and operations of each way of fitting, before any work."""
+"""Memory and time of each way of fitting, before any work."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from joblib import effective_n_jobs
 from skewridge._plain_data import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
+from skewridge.advice.pace import stage_seconds
 from skewridge.centers.cross_validation import pass_work
 from skewridge.centers.ladder import most_tried
 from skewridge.centers.planning import FitSize, most_centers, n_bytes
 from skewridge.centers.settings import CenterSettings
+from skewridge.centers.stages import CenterWork, center_stages
 from skewridge.engine.memory import Budget
-from skewridge.levels.planning import LevelSize, bytes_per_row, levels_bytes, levels_flops
+from skewridge.engine.progress import Stage, speedup
+from skewridge.engine.progress_line import duration
+from skewridge.levels.members import LevelSettings
+from skewridge.levels.planning import LevelSize, bytes_per_row, is_small, levels_bytes, levels_flops
+from skewridge.levels.stages import LevelWork, level_stages
 from skewridge.nodes.planning import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -27,11 +33,12 @@ from skewridge.nodes.planning import (
     memory_refusal,
 )
 from skewridge.response.slices import Slices, slice_quietly
+from skewridge.ridge.work import values_work
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Memory and operations of one way of fitting.
+    """Memory and time of one way of fitting.
 
     Attributes
     ----------
@@ -39,12 +46,15 @@ class Cost:
     n_bytes : peak memory beyond the data passed in
     n_flops : floating-point operations of one fit with every setting known
     fits : whether the memory holds it
+    seconds : of a fit on this machine, estimated; of SkewRidge and AdaptiveKernelRidge with all that
+        they learn and choose, of DacKernelRidge with every setting known
     """
 
     fit: str
     n_bytes: float
     n_flops: float
     fits: bool
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,14 @@ class FitPlan(Plan):
         width = max(len(cost.fit) for cost in self.costs)
         lines = [
             super().__str__(),
-            f"{'':{width}}  {'memory':>9}  {'flops':>7}",
+            f"{'':{width}}  {'memory':>9}  {'time':>11}",
             *(
-                f"{c.fit:{width}}  {format_bytes(c.n_bytes):>9}  {c.n_flops:7.1e}{'' if c.fits else '  too large'}"
+                f"{c.fit:{width}}  {format_bytes(c.n_bytes):>9}  {duration(c.seconds):>11}"
+                f"{'' if c.fits else '  too large'}"
                 for c in self.costs
             ),
-            "Operations are those of one fit with every setting known; choosing them takes 5 to 60 "
-            "times as many. SkewRidge learns everything within its one fit.",
+            "Times are estimates for this machine. SkewRidge and AdaptiveKernelRidge learn and choose everything "
+            "within them; DacKernelRidge's are with every setting known, and choosing takes 5 to 60 times as long.",
         ]
         return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
 
@@ -97,7 +108,9 @@ def plan(
     memory_limit: Any = None,
     n_jobs: int | None = None,
 ) -> FitPlan:
-    """Return N*, the expected N~, memory and operations of a fit before any work.
+    """Return N*, the expected N~, memory and time of a fit before any work.
+
+    The pace of this machine is tried for a tenth of a second, once a process.
 
     Parameters
     ----------
@@ -142,9 +155,9 @@ def plan(
     costs = (
         _levels_cost(len(y), d, budget, workers),
         _adaptive_cost(len(y), d, n_centers, budget, workers),
-        _partition_cost(told, "", budget),
-        _partition_cost(make_plan(whole, k, d, max_per_slice, workers), ", slices=1", budget),
-        _partition_cost(make_plan(whole, 1, d), "", budget),
+        _partition_cost(told, "", budget, workers),
+        _partition_cost(make_plan(whole, k, d, max_per_slice, workers), ", slices=1", budget, workers),
+        _partition_cost(make_plan(whole, 1, d), "", budget, workers),
     )
     return FitPlan(**vars(told), allowed=budget.allowed, costs=costs, refusal=refusal)
 
@@ -167,16 +180,31 @@ def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_feature
         return len(y) // FEWEST_ROWS_PER_NODE, str(refusal)
 
 
-def _partition_cost(told: Plan, more: str, budget: Budget) -> Cost:
-    return Cost(f"DacKernelRidge(n_nodes={told.n_nodes}{more})", told.n_bytes, told.n_flops, budget.holds(told.n_bytes))
+def _partition_cost(told: Plan, more: str, budget: Budget, workers: int) -> Cost:
+    """The nodes' solves: their kernel values and factors."""
+    values = told.n_nodes * values_work(rows := told.n_distinct / told.n_nodes, rows / 2.0, told.n_features)
+    solves = Stage("nodes", [values + told.n_flops], speedup(told.n_nodes, workers))
+    return Cost(
+        fit=f"DacKernelRidge(n_nodes={told.n_nodes}{more})",
+        n_bytes=told.n_bytes,
+        n_flops=told.n_flops,
+        fits=budget.holds(told.n_bytes),
+        seconds=stage_seconds([solves]),
+    )
 
 
 def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
     """Two levels with their two local kernels, learning included."""
     size = LevelSize(n_rows, d)
     need = levels_bytes(size, workers)
-    name = f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row"
-    return Cost(name, need, levels_flops(size), budget.holds(need))
+    work = LevelWork(n_rows, d, LevelSettings(), workers, scored=False)
+    return Cost(
+        fit=f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row",
+        n_bytes=need,
+        n_flops=levels_flops(size),
+        fits=budget.holds(need),
+        seconds=stage_seconds(level_stages(work, outer=is_small(n_rows, d))),
+    )
 
 
 def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:
@@ -189,4 +217,11 @@ def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers:
         most, fits = 1, False
     m = most_tried(n_rows, most) if given is None else given
     name = f"AdaptiveKernelRidge(n_centers={m})" if given else f"AdaptiveKernelRidge(), at most {m} centres"
-    return Cost(name, n_bytes(m, size, settings, workers if fits else 1), pass_work(n_rows, m), fits)
+    work = CenterWork(size, n_rows, settings, most, workers, scored=False, budget=budget)
+    return Cost(
+        fit=name,
+        n_bytes=n_bytes(m, size, settings, workers if fits else 1),
+        n_flops=pass_work(n_rows, m),
+        fits=fits,
+        seconds=stage_seconds(center_stages(work)),
+    )

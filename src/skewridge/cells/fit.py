@@ -56,8 +56,8 @@ class CellsFit:
     Attributes
     ----------
     model : Cells
-    left_out : (N, p) array, the average over partitions at every row of fits without that row;
-        cells, scales and q are given
+    left_out : (N, p) array, the average over partitions at every row of fits without that row, or
+        without its group; cells, scales and q are given
     ridges : (C,) array, the ridge of every cell; above the one asked for where that left the cell
         singular
     """
@@ -74,6 +74,7 @@ def fit_cells(
     q: FloatArray | None = None,
     *,
     settings: CellSettings,
+    groups: IntArray | None = None,
     job: Job | None = None,
 ) -> CellsFit:
     """Fit exact kernel ridge regression in every cell of a few random partitions of x.
@@ -85,6 +86,7 @@ def fit_cells(
     frequencies : (N,) array, how often each row occurs
     q : (N, k) array of cross-fitted first estimates for the trends, or None for no trend
     settings : CellSettings
+    groups : (N,) array, rows that are left out together; None: every row on its own
     job : Job, the threads that cells are solved on; the result does not depend on their number
 
     Examples
@@ -109,7 +111,7 @@ def fit_cells(
         seed=settings.seed,
         cell_size=settings.cell_size,
     )
-    solve = _solver(kernel, Z, Y, frequencies, q, rows, settings)
+    solve = _solver(kernel, Z, Y, frequencies, q, groups, rows, settings)
     with part(SOLVING, float(sum(cell_work(n, Z.shape[1]) for n in rows.sizes))):
         solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
     model = Cells(
@@ -122,6 +124,8 @@ def fit_cells(
         slopes=np.array([s.slope for s in solutions]),
     )
     left_out = _average_left_out(model, solutions, cells, Z, q)
+    if groups is not None:
+        left_out = _otherwise_mean(left_out, Y, frequencies, groups)
     return CellsFit(model, left_out, np.array([s.ridge for s in solutions]))
 
 
@@ -201,6 +205,7 @@ def _solver(
     Y: FloatArray,
     frequencies: FloatArray,
     q: FloatArray | None,
+    groups: IntArray | None,
     rows: CellRows,
     settings: CellSettings,
 ) -> Callable[[int], CellSolution]:
@@ -213,6 +218,7 @@ def _solver(
             *(kernel, Z[own], Y[own], frequencies[own], None if q is None else q[own]),
             ridge=settings.ridge,
             trend=settings.trend,
+            groups=None if groups is None else groups[own],
             workspace=workspace,
         )
 
@@ -228,17 +234,30 @@ def _average_left_out(
 ) -> FloatArray:
     """The mean over partitions of the cells' leave-one-out values, (N, p).
 
-    A row that its cell was not fitted to is predicted by it as any new row.
+    A row that its cell was not fitted to is predicted by it as any new row. Cells that hold nothing
+    but the row's group say nothing; nan where no cell says anything.
     """
     total = np.zeros((len(Z), len(model.coef)))
-    seen = np.zeros(len(Z), dtype=np.int64)
+    seen, silent = np.zeros(len(Z), dtype=np.int64), np.zeros(len(Z), dtype=np.int64)
     for cell, solution in enumerate(solutions):
-        total[model.rows[cell]] += solution.left_out
-        seen[model.rows[cell]] += 1
+        own, unknown = model.rows[cell], bool(np.isnan(solution.left_out).any())
+        total[own] += 0.0 if unknown else solution.left_out
+        silent[own] += unknown
+        seen[own] += 1
     for column in cells.T if (seen < cells.shape[1]).any() else []:
         out = _not_fitted(model.rows, column)
-        total[out] += model.predict_in(column[out], Z[out], None if q is None else q[out])
-    return total / cells.shape[1]
+        total[out] += model.predict_in(column[out, None], Z[out], None if q is None else q[out])[:, 0]
+    count = (cells.shape[1] - silent)[:, None]
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def _otherwise_mean(left_out: FloatArray, Y: FloatArray, frequencies: FloatArray, groups: IntArray) -> FloatArray:
+    """Predictions with the mean of all other groups where no cell knows another group, (N, p)."""
+    unknown = np.isnan(left_out).any(axis=1)
+    for group in np.unique(groups[unknown]):
+        own = groups == group
+        left_out[own & unknown] = np.average(Y[~own], axis=0, weights=frequencies[~own])
+    return left_out
 
 
 def _not_fitted(rows: CellRows, cells: IntArray) -> IntArray:

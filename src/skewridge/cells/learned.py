@@ -97,6 +97,7 @@ def fit_local(
     *,
     settings: LocalSettings,
     weights: FloatArray | None = None,
+    groups: IntArray | None = None,
     learned: LearnedKernel | None = None,
     job: Job | None = None,
 ) -> LocalFit:
@@ -136,6 +137,7 @@ def fit_local(
         Q=guide,
         frequencies=frequencies,
         weights=weights,
+        groups=groups,
     )
     used = used_forms(learned.scales[: forms.shape[1]], learned.scales)
     scales = np.append(learned.scales[used], learned.scales[forms.shape[1] :])
@@ -152,6 +154,7 @@ def fit_local(
             n_partitions=settings.n_partitions,
             cell_size=settings.cell_size,
         ),
+        groups=groups,
         job=job,
     )
     model = LocalModel(used, scales, fit.model, means, units)

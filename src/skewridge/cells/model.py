@@ -56,30 +56,29 @@ class Cells:
         check_widths(Z.shape[1], self.points.shape[1])
         self._check_trend(Z, q)
         cells = self.partitions.cells_of(Z)
+        values = self.predict_in(cells, Z, q)
         total = np.zeros((len(Z), len(self.coef)))
-        for column in cells.T:
-            total += self.predict_in(column, Z, q)
+        for t in range(cells.shape[1]):
+            total += values[:, t]
         return total / cells.shape[1]
 
     def predict_in(self, cells: IntArray, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
-        """The estimate of one given cell a row, (n, p)."""
-        order = np.argsort(cells, kind="stable")
-        left, found = (
-            np.ascontiguousarray(Z[order], dtype=np.float64),
-            np.empty((len(Z), len(self.coef))),
-        )
+        """The estimates of some given cells a row, cells (n, T): (n, T, p)."""
+        own, T = cells.ravel(), cells.shape[1]
+        order = np.argsort(own, kind="stable")
+        left = np.ascontiguousarray(Z[order // T], dtype=np.float64)
+        found, out = np.empty((2, len(own), len(self.coef)))
         loops, code = self.kernel.loops()
         loops.matvec_cells(
-            *(code, self.kernel.degree, left, cells[order], self.points),
+            *(code, self.kernel.degree, left, own[order], self.points),
             *(self.rows.order, self.rows.starts, self.coef, found),
         )
-        out = np.empty_like(found)
         out[order] = found
-        out += self.means[cells]
+        out += self.means[own]
         if q is not None:
             for j, column in enumerate(q.T):
-                out += self.slopes[cells, j] * column[:, None]
-        return out
+                out += self.slopes[own, j] * np.repeat(column, T)[:, None]
+        return out.reshape(*cells.shape, len(self.coef))
 
     def to_arrays(self) -> dict[str, FloatArray | IntArray | str]:
         """Return what is saved: plain arrays and the kernel's name."""

@@ -49,17 +49,15 @@ class Partitions:
 
     def cells_of(self, Z: FloatArray) -> IntArray:
         """Return the cell of every row in every partition, (n, T)."""
-        return np.stack([self._descend(Z, int(root)) for root in self.roots], axis=1)
-
-    def _descend(self, Z: FloatArray, root: int) -> IntArray:
-        node = np.full(len(Z), root)
+        T = len(self.roots)
+        node = np.tile(self.roots, len(Z))
         moving = np.flatnonzero(self.feature[node] != LEAF)
         while moving.size:
             at = node[moving]
-            right = ~(Z[moving, self.feature[at]] <= self.cut[at])
+            right = ~(Z[moving // T, self.feature[at]] <= self.cut[at])
             node[moving] = self.child[at] + right
             moving = moving[self.feature[node[moving]] != LEAF]
-        return self.child[node]
+        return self.child[node].reshape(len(Z), T)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.kernels import Kernel
-from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, cholesky, cholesky_solve, inverse_diagonal
+from skewridge.kernels.kernel import loops_module
+from skewridge.linalg.inverse_factor import inverse_factor, inverse_solve
+from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, lower_square, squared_columns
+from skewridge.response.grouping import share_groups
+from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.local import Workspace
 
 EPS = float(np.finfo(np.float64).eps)
@@ -25,7 +29,8 @@ class CellSolution:
     coef : (n, p) array
     mean : (p,) array
     slope : (k, p) array, one row for every column of q
-    left_out : (n, p) array, the estimate at every row without that row
+    left_out : (n, p) array, the estimate at every row without that row, or without its group; nan
+        where its group is all that the cell holds
     ridge : float, the ridge it was solved with; above the one asked for where that left the cell
         singular
     """
@@ -46,14 +51,16 @@ def solve_cell(
     *,
     ridge: float,
     trend: float | FloatArray = 0.0,
+    groups: IntArray | None = None,
     workspace: Workspace | None = None,
 ) -> CellSolution:
-    """Solve a cell and leave every row out once.
+    """Solve a cell and leave every row, or every group, out once.
 
     With G = k(Z, Z) + q diag(trend) q' + ridge diag(1 / f) and P = G^-1 - G^-1 1 1' G^-1 / (1' G^-1 1):
     coef = P Y, mean = 1' G^-1 Y / (1' G^-1 1), and the estimate without row i is
-    y_i - (P Y)_i / P_ii. A row of frequency f is left out with all its copies. Trends are taken
-    around the cell's means of q, which changes nothing but rounding.
+    y_i - (P Y)_i / P_ii; without a group B it is Y_B - P_BB^-1 (P Y)_B. A row of frequency f is left
+    out with all its copies. Trends are taken around the cell's means of q, which changes nothing but
+    rounding.
 
     Parameters
     ----------
@@ -62,6 +69,7 @@ def solve_cell(
     frequencies : (n,) array, how often each row occurs
     q : (n, k) array, or None for no trend
     trend : float, or (k,) array with one for every column of q
+    groups : (n,) array, rows that are left out together; None: every row on its own
 
     Examples
     --------
@@ -77,19 +85,31 @@ def solve_cell(
     centred = columns - middle[:, None]
     trends = np.broadcast_to(trend, middle.shape)
     workspace = workspace or Workspace()
-    factor, raised = _factorise(kernel, Z, centred.T, trends, ridge / frequencies, workspace)
+    inverse, raised = _factorise(kernel, Z, centred.T, trends, ridge / frequencies, workspace)
     offset = np.average(Y, axis=0, weights=frequencies)
     right = np.ones((Y.shape[1] + 1, len(Z)))
     right[:-1] = (Y - offset).T
-    cholesky_solve(factor, right)
+    inverse_solve(inverse, right)
     ones, total = right[-1], right[-1].sum()
     mean = right[:-1].sum(axis=1) / total
     coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
-    diagonal = inverse_diagonal(factor)
-    precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
     slope = trends[:, None] * _products(centred, coef)
-    left_out = Y - coef / precision[:, None]
+    left_out = Y - _left_out_errors(inverse, ones, coef, groups)
     return CellSolution(coef, mean + offset - middle @ slope, slope, left_out, ridge * raised)
+
+
+def _left_out_errors(inverse: FloatArray, ones: FloatArray, coef: FloatArray, groups: IntArray | None) -> FloatArray:
+    """Errors of rows, or of groups, left out, (n, p), from G's inverse factor, which is overwritten, and G^-1 1."""
+    total = ones.sum()
+    if groups is None or not share_groups(groups):
+        diagonal = squared_columns(inverse)
+        precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
+        return np.asarray(coef / precision[:, None])
+    if np.all(groups == groups[0]):
+        return np.full_like(coef, np.nan)
+    P = np.empty_like(inverse)
+    loops_module().project_out_mean(lower_square(inverse), ones, float(total), P)
+    return errors_by_group(P, coef, groups)
 
 
 def _products(rows: FloatArray, coef: FloatArray) -> FloatArray:
@@ -105,7 +125,7 @@ def _factorise(
     ridge: FloatArray,
     workspace: Workspace,
 ) -> tuple[FloatArray, float]:
-    """The Cholesky factor of G, and how many times the ridge had to be raised for it to exist."""
+    """The inverse Cholesky factor of G, and how many times the ridge had to be raised for it to exist."""
     raised = 1.0
     while True:
         matrix = kernel.gram_lower(Z, workspace.square(len(Z)))
@@ -124,9 +144,9 @@ def _factorise(
 
 
 def _factors(matrix: FloatArray, largest: float) -> bool:
-    """Overwrite the matrix with its Cholesky factor; False if it is singular to rounding."""
+    """Overwrite the matrix with its inverse Cholesky factor; False if it is singular to rounding."""
     try:
-        pivots = cholesky(matrix).diagonal()
+        inverses = inverse_factor(matrix).diagonal()
     except NotPositiveDefinite:
         return False
-    return bool(np.isfinite(pivots).all() and pivots.min() ** 2 > EPS * largest)
+    return bool(np.isfinite(inverses).all() and EPS * largest * inverses.max() ** 2 < 1.0)

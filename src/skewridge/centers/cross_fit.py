@@ -13,9 +13,10 @@ from skewridge.centers.global_fit import GlobalFit, rows_to_fit
 from skewridge.centers.model import Predictor
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData, through
 from skewridge.engine.following import part, under
-from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
 from skewridge.ridge.work import values_work
@@ -49,6 +50,7 @@ def cross_fit(
     weights: FloatArray,
     settings: CenterSettings,
     *,
+    groups: IntArray | None = None,
     seed: int,
     budget: Budget,
     job: Job,
@@ -56,13 +58,13 @@ def cross_fit(
     """Return honest values of a fit at its training rows, and the fits that they come from.
 
     Distinct rows are dealt to two folds, which share the slices of the response out; rows with
-    equal x share a fold. A row's value is that of the fit to the other fold, centres drawn there,
+    equal x, and groups, share a fold. A row's value is that of the fit to the other fold, centres drawn there,
     with the scales, number of centres, adaptive share and penalty of the whole fit.
 
     Parameters
     ----------
     fit : GlobalFit to these rows
-    X, Y, weights, settings, seed : as in :func:`~skewridge.centers.global_fit.fit_global`
+    X, Y, weights, settings, groups, seed : as in :func:`~skewridge.centers.global_fit.fit_global`
 
     Examples
     --------
@@ -77,7 +79,7 @@ def cross_fit(
     """
     job = job.unkept
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, groups=groups)
         return cross_fit_rows(fit, rows, settings, budget=budget, job=job)
 
 
@@ -87,11 +89,12 @@ def cross_fit_folds(
     weights: FloatArray,
     settings: CenterSettings,
     *,
+    groups: IntArray | None = None,
     seed: int,
     job: Job,
 ) -> IntArray:
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
-    rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job.unkept).in_folds(N_PARTS)
+    rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job.unkept, groups=groups).in_folds(N_PARTS)
     return rows.candidates.folds[rows.candidates.member].astype(np.int64)
 
 

@@ -47,7 +47,7 @@ class CVScore:
     ----------
     candidate : Candidate
     penalties : (P,) array
-    errors : (N_FOLDS, P) array, squared errors as the scores count them, over the variance,
+    errors : (F, P) array, squared errors as the scores count them, over the variance,
         averaged over outputs
     plain : the same with all rows alike
     biases : the mean of y minus prediction, over the standard deviation
@@ -130,7 +130,7 @@ def fold_rows(rows: TrainingRows, most: int) -> FoldedRows:
     order = np.argsort(some.folds, kind="stable")
     places = np.empty(len(some), dtype=np.int64)
     places[order] = np.arange(len(some))
-    ends = np.searchsorted(some.folds[order], np.arange(N_FOLDS), side="right")
+    ends = np.searchsorted(some.folds[order], np.arange(some.n_folds), side="right")
     plain = _picked(collapse(rows.candidates, rows.Y, rows.weights), order)
     scored = None
     if rows.scores is not None:
@@ -185,13 +185,13 @@ class CrossValidator:
         penalties = self.path(kernel)
         drawn, basis, sums = self.summed(candidate, kernel)
         scored = self._scored_sums(basis, sums)
-        counted = sum(fold.n_rows for fold in scored) / N_FOLDS
+        counted = sum(fold.n_rows for fold in scored) / rows.candidates.n_folds
         if not counted > 0:
             raise ValueError(
                 "scoring gives no weight to any of the rows that candidates are compared by.",
             )
         parts = []
-        with part(CHOOSING, folds_work(N_FOLDS, len(basis.kept))):
+        with part(CHOOSING, folds_work(rows.candidates.n_folds, len(basis.kept))):
             for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
                 parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
         plain, errors, biases = (np.array(part) for part in zip(*parts, strict=True))
@@ -216,7 +216,7 @@ class CrossValidator:
         """Every fold's centres, the basis of all of them, and the folds' sums."""
         rows = self.rows
         m, adapt = candidate.n_centers, candidate.adapt
-        drawn = [rows.places[rows.candidates.draw(m, adapt, f)] for f in range(N_FOLDS)]
+        drawn = [rows.places[rows.candidates.draw(m, adapt, f)] for f in range(rows.candidates.n_folds)]
         basis = make_basis(kernel, rows.X[np.unique(np.concatenate(drawn))])
         return drawn, basis, self._sums(basis, rows.plain)
 
@@ -240,9 +240,9 @@ class CrossValidator:
             path = ridge_path(own.gram, own.moments(intercepts), penalties * train.n_rows)
             return path @ T, intercepts
 
-        folds = ((self.rows.X[drawn[fold]], total - sums[fold]) for fold in range(N_FOLDS))
-        job = self.job.sized(3.0 * N_FOLDS * len(basis.kept) ** 3)
-        return run(fit, folds, job, "folds", N_FOLDS)
+        folds = ((self.rows.X[centers], total - own) for centers, own in zip(drawn, sums, strict=True))
+        job = self.job.sized(3.0 * len(sums) * len(basis.kept) ** 3)
+        return run(fit, folds, job, "folds", len(sums))
 
     def _scored_sums(self, basis: Basis, sums: list[Sums]) -> list[Sums]:
         """The folds' sums as the scores count rows."""

@@ -19,7 +19,8 @@ from skewridge.engine.memory import Budget
 from skewridge.engine.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
-from skewridge.linalg.lapack import inverse_diagonal
+from skewridge.linalg.inverse_factor import lower_inverse
+from skewridge.linalg.lapack import squared_columns
 from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
 from skewridge.ridge.lowrank import (
@@ -207,7 +208,7 @@ def _residuals(system: System, solved: Solved, job: Job) -> FloatArray:
 
 def _noise(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> FloatArray:
     """The standard deviation of the noise, (p,): residuals over the degrees of freedom left."""
-    inverse = float(inverse_diagonal(solved.factor.copy()).sum())
+    inverse = float(squared_columns(lower_inverse(solved.factor.copy())).sum())
     freedom = len(solved.factor) - system.ridge * inverse + fit_intercept
     return np.sqrt(system.weights @ residual**2 / max(system.n_rows - freedom, 1.0))
 

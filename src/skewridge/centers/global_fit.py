@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.fit import fit_model
-from skewridge.centers.importances import SLOPE_ROWS, mean_squared_slopes
+from skewridge.centers.importances import Importances, left_out_importances
 from skewridge.centers.ladder import Choice, choose
 from skewridge.centers.model import LowRankModel, Predictor
 from skewridge.centers.planning import affordable, most_centers, size_of
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
 from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
+from skewridge.centers.slopes import SLOPE_ROWS, mean_squared_slopes
 from skewridge.centers.stages import CenterWork, center_stages, threads_of
 from skewridge.centers.tuning import CenterTuning, describe
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData, through
 from skewridge.engine.following import announce
-from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.progress import Stage
 from skewridge.features.scaled_forms import ScaledForms
+from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,9 @@ class GlobalFit:
     tuning : CenterTuning, the same for people
     means, units : (p,) arrays, y = model * units + means
     column_scale : (d,) array, every column's scale: the root of the sum of squares over its forms
-    importances : (d,) array, mean squared slopes along every column's forms, over their sum; None
-        where the fit is a guide
+    importances : Importances of the columns; None for a guide, and for fits to other rows
+    slopes : (d,) array, mean squared slopes along every column's forms, over their sum; or None
+    adjacent : Adjacency of rows in the file; None where the fit is a guide, groups are known or nothing was learned
     """
 
     transform: Transform
@@ -67,7 +71,20 @@ class GlobalFit:
     means: FloatArray
     units: FloatArray
     column_scale: FloatArray
-    importances: FloatArray | None
+    importances: Importances | None = None
+    slopes: FloatArray | None = None
+    adjacent: Adjacency | None = None
+
+    def adjacency(self, X: RowData, places: IntArray, Y: FloatArray, frequencies: FloatArray) -> Adjacency | None:
+        """How far rows near each other in the file X tell on each other; None where no kernel was learned.
+
+        Places of distinct rows, their responses, (n, p), and frequencies, (n,).
+        """
+        runs, learned, kernel = draw_runs(places), self.choice.learned, self.model.basis.kernel
+        if runs is None or learned is None:
+            return None
+        Z, own = self.transform(np.asarray(X[places[runs.rows]])), runs.rows
+        return adjacency(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], runs=runs.labels)
 
     def predictor(self, single: bool = False) -> GlobalPredictor:
         """The predictor, in single precision where that is asked for and serves."""
@@ -86,6 +103,7 @@ def fit_global(
     *,
     scores: FloatArray | None = None,
     scoring: str = "mse",
+    groups: IntArray | None = None,
     seed: int,
     budget: Budget,
     job: Job,
@@ -100,6 +118,7 @@ def fit_global(
     settings : CenterSettings
     scores : (N,) array, how much every row's squared error counts; None: all alike
     scoring : str, the scores' name
+    groups : (N,) array of labels, rows that are left out and share folds together; None: every row on its own
     seed : int
 
     Examples
@@ -113,14 +132,25 @@ def fit_global(
     True
     """
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores, groups=groups)
         size = size_of(rows)
         settings = settings.within(len(rows.candidates))
         most = most_centers(len(rows.candidates), size, settings, budget)
         job = affordable(job, size, settings, budget, most)
         announce(lambda: _stages(rows, settings, most, budget, job))
         choice = job.value("choice", lambda: choose(rows, settings, most, job.unkept))
-        return fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+        fit = fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+        if settings.guides:
+            return fit
+        fit = _with_importances(fit, rows, settings, budget, job)
+        return fit if groups is not None else _with_adjacency(fit, rows)
+
+
+def _with_adjacency(fit: GlobalFit, rows: TrainingRows) -> GlobalFit:
+    """The fit with what rows that stand near each other in the file tell on each other."""
+    own = rows.candidates
+    means = own.means(rows.Y, rows.weights)
+    return replace(fit, adjacent=fit.adjacency(rows.X, own.rows, means, own.weights))
 
 
 def _stages(
@@ -168,6 +198,7 @@ def rows_to_fit(
     seed: int,
     job: Job,
     scores: FloatArray | None = None,
+    groups: IntArray | None = None,
 ) -> TrainingRows:
     """Rows with candidates and units as the settings want them."""
     return training_rows(
@@ -177,6 +208,7 @@ def rows_to_fit(
         slices=settings.slices,
         fit_intercept=settings.fit_intercept,
         scores=scores,
+        groups=groups,
         seed=seed,
         job=job.unkept,
     )
@@ -204,7 +236,23 @@ def fit_choice(
         means=rows.means,
         units=rows.units,
         column_scale=_column_scale(transform),
-        importances=None if settings.guides else _importances(rows, Z, model, transform),
+    )
+
+
+def _with_importances(
+    fit: GlobalFit,
+    rows: TrainingRows,
+    settings: CenterSettings,
+    budget: Budget,
+    job: Job,
+) -> GlobalFit:
+    """The fit with what is told of its columns: importances and slopes."""
+    model, choice = fit.model, fit.choice
+    chosen = fit.transform, choice.candidate, choice.penalty
+    return replace(
+        fit,
+        importances=left_out_importances(rows, model, *chosen, settings, budget=budget, job=job),
+        slopes=_slopes(rows, model, fit.transform),
     )
 
 
@@ -212,17 +260,13 @@ def _column_scale(transform: Transform) -> FloatArray:
     return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
 
 
-def _importances(
-    rows: TrainingRows,
-    Z: RowData,
-    model: LowRankModel,
-    transform: Transform,
-) -> FloatArray:
+def _slopes(rows: TrainingRows, model: LowRankModel, transform: Transform) -> FloatArray:
     """Mean squared slopes along the forms, or the scaled columns, over their sum, (d,)."""
     some = rows.candidates.first(SLOPE_ROWS)
     kernel, centers = model.basis.kernel, model.basis.centers
     dual = model.dual / model.spread[:, None]
-    slopes = mean_squared_slopes(kernel, centers, dual, Z[some.rows], some.weights)
+    Z = transform(np.asarray(rows.X[some.rows]))
+    slopes = mean_squared_slopes(kernel, centers, dual, Z, some.weights)
     if isinstance(transform, ScaledForms):
         slopes = transform.forms.by_column(slopes * transform.scales**2)
     return np.asarray(slopes / (slopes.sum() or 1.0))

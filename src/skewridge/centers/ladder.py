@@ -12,11 +12,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.centers.cross_validation import Candidate, CrossValidator, CVScore, FoldedRows, cv_work, fold_rows
+from skewridge.centers.cross_validation import (
+    CHOOSING,
+    Candidate,
+    CrossValidator,
+    CVScore,
+    FoldedRows,
+    cv_work,
+    fold_rows,
+)
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.scales import LearningRows, ScaledKernel, Transform, scale_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import prefetch
+from skewridge.engine.following import forget
 from skewridge.engine.job import Job
 from skewridge.features.scaling import Scaling, no_scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE
@@ -25,10 +34,10 @@ from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 GUIDES_LADDER = (
-    (150, 0.8),
-    (300, 0.8),
     (300, 0.5),
-    (600, 0.5),
+    (600, 0.5),  # if better, the others are not tried
+    (300, 0.8),
+    (150, 0.8),
 )  # for a fit that others correct
 FEWEST_GUIDING = 150  # centres that are tried for it, however few the rows; else half as many as rows at most
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
@@ -173,8 +182,20 @@ def _climb(
     scaled = replace(folded, X=kernel.transform(folded.X))
     validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept, job)
     outside = len(folded) - int(np.bincount(folded.candidates.folds).max())
-    steps = ladder_steps(settings, len(folded), outside, most)
-    return [validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)) for m, adapt in steps]
+    scores = list[CVScore]()
+    for m, adapt in ladder_steps(settings, len(folded), outside, most):
+        if settings.guides and _more_helps(scores):
+            forget(CHOOSING)
+            break
+        scores.append(validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)))
+    return scores
+
+
+def _more_helps(scores: Sequence[CVScore]) -> bool:
+    """True if the last of the scores is better than the one before, which has fewer centres."""
+    if len(scores) < 2 or scores[-1].candidate.n_centers <= scores[-2].candidate.n_centers:
+        return False
+    return scores[-1].risk < scores[-2].risk
 
 
 def _without_folds(
@@ -205,6 +226,7 @@ def learning_sample(folded: FoldedRows, seed: int) -> LearningRows:
         frequencies=folded.plain.weights[places],
         weights=counted.weights[places],
         seed=seed,
+        groups=folded.candidates.groups,
     )
 
 

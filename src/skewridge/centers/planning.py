@@ -11,7 +11,7 @@ from skewridge.engine.chunked import held_numbers, is_held
 from skewridge.engine.job import AHEAD, Job
 from skewridge.engine.memory import Budget, require_on_worker
 from skewridge.engine.passes import BLOCK_ROWS, tree_depth
-from skewridge.ridge.learning import BATCH_SIZE
+from skewridge.ridge.draws import BATCHES
 from skewridge.ridge.work import VALUE_WORK
 
 USUAL_STEPS, USUAL_PENALTY = 60.0, 1e-6  # of conjugate gradients
@@ -96,7 +96,7 @@ def _choosing_bytes(n_centers: int, size: FitSize, settings: CenterSettings, wor
     n_sample = min(size.n_rows, SAMPLE_ROWS)
     rank = 1.25 * spoken_for(n_sample, n_centers) if settings.cross_validates else 0.0
     squares = (9 + AHEAD * workers) * rank**2 + workers * 2 * BLOCK_ROWS * rank
-    batch = BATCH_MATRICES * min(n_sample, BATCH_SIZE) ** 2 if settings.chooses else 0
+    batch = BATCH_MATRICES * min(n_sample, max(BATCHES)) ** 2 if settings.chooses else 0
     return 8.0 * (max(squares, batch) + size.row_numbers)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
 from skewridge.features.scaling import unit_responses
@@ -60,6 +60,7 @@ def training_rows(
     seed: int,
     job: Job,
     scores: FloatArray | None = None,
+    groups: IntArray | None = None,
 ) -> TrainingRows:
     """Find the distinct rows and put responses, (N, p), in units of their size."""
     unit, means, units = unit_responses(Y, weights, fit_intercept)
@@ -68,7 +69,7 @@ def training_rows(
         Y=unit,
         weights=weights,
         scores=scores,
-        candidates=candidate_rows(X, Y, weights, slices, seed, job),
+        candidates=candidate_rows(X, Y, weights, slices, seed, job, groups=groups),
         means=means,
         units=units,
         seed=seed,

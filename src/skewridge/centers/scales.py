@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.settings import CenterSettings
 from skewridge.features.rank_forms import FeatureForms, learn_forms
@@ -29,6 +29,7 @@ class LearningRows:
     frequencies : (n,) array
     weights : (n,) array, how much squared errors count: frequencies times scores
     seed : int
+    groups : (n,) array, rows that are left out together; None: every row on its own
     """
 
     X: FloatArray
@@ -36,6 +37,7 @@ class LearningRows:
     frequencies: FloatArray
     weights: FloatArray
     seed: int
+    groups: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> 
         seed=rows.seed,
         frequencies=rows.frequencies,
         weights=rows.weights,
+        groups=rows.groups,
         common_scale=common_scale,
         n_steps=N_STEPS if len(Z) >= FEWEST_ROWS else 0,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._row_names import row_name
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_validation import CVScore, pass_work
 from skewridge.centers.ladder import Choice
@@ -127,9 +128,9 @@ def concerns(tuning: CenterTuning, model: LowRankModel, unlearned: bool) -> Iter
             "or a tiny penalty may be why. Take solver='direct', or raise the penalty."
         )
     if len(tuning.dominant):
-        rows = ", ".join(str(row) for row in tuning.dominant)
+        rows = [row_name(row) for row in tuning.dominant]
         yield (
-            f"Rows {rows} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values "
+            f"Rows {', '.join(rows)} dominate the fit: row {rows[0]} alone moves the fitted values "
             f"by {tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows "
             "wherever the centres are. If they are wrong, correct them, drop them or give them a "
             "sample_weight of 0; if they are right, a transformed response (log, asinh) may serve "

@@ -48,7 +48,7 @@ def show_demo(folder: str) -> Answer:
 
 def _response(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> tuple[Any, FloatArray]:
     """The other columns, of which only the number matters here, and the response where it is known."""
-    frame = as_frame(read_tables(find_files(data), delimiter=delimiter, note=screen.note))
+    frame = as_frame(read_tables(find_files(data), named=[target], delimiter=delimiter))
     check_columns([target], frame.columns)
     frame, y = with_target(frame, target, "drop", screen)
     return frame.drop(columns=target), y

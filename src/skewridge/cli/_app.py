@@ -9,6 +9,24 @@ from typing import Annotated
 import typer
 
 from skewridge._version import __version__
+from skewridge.cli._options import (
+    Categorical,
+    Data,
+    Delimiter,
+    Escape,
+    Exclude,
+    Features,
+    Jobs,
+    Json,
+    Limit,
+    MaxCategories,
+    Missing,
+    MissingAsFitted,
+    Model,
+    Ordinal,
+    Target,
+    Truth,
+)
 from skewridge.cli._screen import Answer, Screen, run
 
 HELP = """Kernel ridge regression for large data whose response is skewed.
@@ -21,55 +39,6 @@ is not understood, 3 a bug, 130 interrupted. A command that fails changes no fil
 """
 
 app = typer.Typer(help=HELP, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-
-DATA = "CSV or Parquet files, or patterns such as 'part-*.parquet'."
-Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
-Model = Annotated[
-    str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
-]
-Target = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.", show_default=False)
-]
-Features = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMNS", help="Columns to predict from, with commas between them. Default: all others."),
-]
-Exclude = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")]
-Categorical = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMNS", help="Columns that are categories though they hold numbers, with commas between them."
-    ),
-]
-Ordinal = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN[=LEVELS]",
-        help="A column with an order: 'size=S,M,L', lowest first, or 'grade' for alphabetical order.",
-        show_default=False,
-    ),
-]
-MaxCategories = Annotated[
-    int, typer.Option(metavar="N", help="Refuse text columns with more different texts than this.", min=1)
-]
-Missing = Annotated[
-    str,
-    typer.Option(metavar="POLICY", help="Rows with missing values: refuse, impute (median or most frequent), or drop."),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: a comma, or a tab in .tsv files."),
-]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all. The result is the same.")]
-Limit = Annotated[str | None, typer.Option(metavar="BYTES", help="Refuse what needs more memory, such as 2GB.")]
-Truth = Annotated[
-    str | None,
-    typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
-]
-MissingAsFitted = Annotated[
-    str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
 
 
 def _version(wanted: bool) -> None:
@@ -158,6 +127,7 @@ def predict(
             help="As in fit; drop leaves the prediction empty. Default: what the model was fitted with.",
         ),
     ] = None,
+    escape_formulas: Escape = False,
     jobs: Jobs = -1,
     delimiter: Delimiter = None,
     json: Json = False,
@@ -169,9 +139,10 @@ def predict(
 
     def work(screen: Screen) -> Answer:
         from skewridge.cli._predict import PredictRequest, predict_table
+        from skewridge.cli._writing import Output
 
         request = PredictRequest(model, data, missing, jobs, delimiter)
-        return predict_table(request, output, std, keep, screen)
+        return predict_table(request, Output(output, escape_formulas), std, keep, screen)
 
     run(work, json)
 

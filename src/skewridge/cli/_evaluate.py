@@ -25,7 +25,7 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     target = target or file.about.get("target")
     if not isinstance(target, str):
         raise ValueError(f"{request.model} does not say what it predicts: name the column by --target.")
-    frame = read_rows(request, file, screen)
+    frame = read_rows(request, file, screen, [target])
     check_columns([target], frame.columns)
     frame, y = with_target(frame, target, request.missing or file.about.get("missing", "refuse"), screen)
     prediction, _ = predict_rows(request, file, frame, False, screen)

@@ -6,12 +6,14 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
 from skewridge._atomic import check_target
+from skewridge._row_names import rows_named
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._info import facts
 from skewridge.cli._reading import find_files
@@ -23,6 +25,7 @@ from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.persist import save_model
+from skewridge.tables.columns import row_label
 
 ESTIMATORS = {
     "skew": SkewRidge,
@@ -53,12 +56,13 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     table = read_table(request.table, screen)
     pipeline = Pipeline([("table", request.table.encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
-    start = time.perf_counter()
-    with screen.progress():
+    start, row_names = time.perf_counter(), dict[str, str]()
+    with screen.progress(), rows_named(partial(_row_name, table, row_names)):
         _fit(pipeline, table)
     seconds = time.perf_counter() - start
     names = list(table.features.columns)
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
+    about |= {"row_names": row_names} if row_names else {}
     save_model(pipeline, request.output, about=about)
     size = Path(request.output).stat().st_size
     data = {
@@ -73,6 +77,11 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "chosen": facts(model),
     }
     return Answer(data, _as_text(data))
+
+
+def _row_name(table: Table, asked: dict[str, str], place: int) -> str:
+    """The number of a row in its file; rows that were asked for are remembered."""
+    return asked.setdefault(str(place), row_label(table.features, place))
 
 
 def _fit(pipeline: Pipeline, table: Table) -> None:
@@ -105,11 +114,9 @@ def _owners(parameter: str) -> str:
     return f" {listed} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
 
 
-def check_output(output: str, data: Sequence[str]) -> None:
+def check_output(output: str, data: Sequence[str], *others: str) -> None:
     """Refuse, before any work, a file that cannot be written or that is among those to be read."""
-    target = check_target(output)
-    if any(file.resolve() == target for file in find_files(data)):
-        raise ValueError(f"{output} is one of the files to be read. Name another one for the output.")
+    check_target(output, [*others, *find_files(data)])
 
 
 def _parameter(text: str) -> tuple[str, Any]:

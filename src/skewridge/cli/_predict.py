@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from skewridge._atomic import atomic_file
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._fit import check_output
 from skewridge.cli._info import columns_of, final_step
-from skewridge.cli._reading import PARQUET, find_files, read_tables
+from skewridge.cli._outside import below_zero, outside_rows
+from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
 from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing
-
-WRITTEN = (".csv", ".tsv", *PARQUET)
-STDOUT = "-"
+from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing, row_label
+from skewridge.tables.outside import outside_text
 
 
 @dataclass(frozen=True)
@@ -38,11 +33,11 @@ class PredictRequest:
     delimiter: str | None = None
 
 
-def predict_table(request: PredictRequest, output: str, std: bool, keep: str | None, screen: Screen) -> Answer:
+def predict_table(request: PredictRequest, output: Output, std: bool, keep: str | None, screen: Screen) -> Answer:
     """Read, predict, write."""
-    _check_output(output, request.data, screen)
+    check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
-    frame = read_rows(request, file, screen)
+    frame = read_rows(request, file, screen, split_names(keep))
     kept = list(frame.columns) if keep == "*" else split_names(keep)
     check_columns(kept, frame.columns)
     prediction, deviation = predict_rows(request, file, frame, std, screen)
@@ -50,21 +45,46 @@ def predict_table(request: PredictRequest, output: str, std: bool, keep: str | N
     clash = [name for name in kept if name in columns]
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")
-    _write(frame[kept].assign(**columns), output)
+    write_table(frame[kept].assign(**columns), output)
     done = prediction[~np.isnan(prediction)]
     data = {
-        "output": output,
+        "output": output.path,
         "n_rows": len(prediction),
         "n_predicted": len(done),
         "least": float(done.min()),
         "mean": float(done.mean()),
         "largest": float(done.max()),
+        "outside": _note_outside(request, file, frame[~np.isnan(prediction)], screen),
     }
-    return Answer({} if output == STDOUT else data, [] if output == STDOUT else [_as_text(data)])
+    below_zero(file, done, screen)
+    return Answer({} if output.path == STDOUT else data, [] if output.path == STDOUT else [_as_text(data)])
 
 
-def read_rows(request: PredictRequest, file: ModelFile, screen: Screen) -> Any:
-    """Return the table, which has all columns that the model needs."""
+def _note_outside(request: PredictRequest, file: ModelFile, frame: Any, screen: Screen) -> list[dict[str, Any]]:
+    """Tell of rows outside the range of the fit; return them as plain data."""
+    found = outside_rows(file.model, predicted_inputs(request, file, frame))
+
+    def name(place: int) -> str:
+        return row_label(frame, place)
+
+    if found:
+        screen.note(outside_text(found, len(frame), name))
+    return [column.to_dict(name) for column in found]
+
+
+def predicted_inputs(request: PredictRequest, file: ModelFile, frame: Any) -> Any:
+    """The rows that were predicted, as the model takes them."""
+    columns = columns_of(file.model)
+    return model_inputs(file.model, columns, frame[[column.name for column in columns]], missing_policy(request, file))
+
+
+def missing_policy(request: PredictRequest, file: ModelFile) -> str:
+    """What happens to missing values: as the option says, else as at fit."""
+    return check_choice("--missing", request.missing or file.about.get("missing", "refuse"), MISSING)
+
+
+def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: Sequence[str] = ()) -> Any:
+    """Return the table, which has all columns that the model needs, and those named."""
     needed = columns_of(file.model)
     if not needed:
         raise ValueError(
@@ -73,9 +93,9 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen) -> Any:
         )
     files = find_files(request.data)
     texts = {column.name for column in needed if column.levels}
-    frame = as_frame(read_tables(files, texts=texts, delimiter=request.delimiter, note=screen.note))
+    used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
+    frame = as_frame(read_tables(files, texts=texts, named={*used, *named}, delimiter=request.delimiter))
     check_columns([column.name for column in needed], frame.columns)
-    used = {column.name for column in needed} | {file.about.get("target")}
     extra = [name for name in frame.columns if name not in used]
     if extra:
         more = ", ..." if len(extra) > SHOWN else ""
@@ -87,7 +107,7 @@ def predict_rows(
     request: PredictRequest, file: ModelFile, frame: Any, std: bool, screen: Screen
 ) -> tuple[FloatArray, FloatArray]:
     """Return prediction and standard deviation of every row, nan where missing values are dropped."""
-    policy = check_choice("--missing", request.missing or file.about.get("missing", "refuse"), MISSING)
+    policy = missing_policy(request, file)
     if std:
         check_std(final_step(file.model))
     columns = columns_of(file.model)
@@ -119,30 +139,6 @@ def _spread(values: FloatArray, rows: Any) -> FloatArray:
     out = np.full(len(rows), np.nan)
     out[rows] = values
     return out
-
-
-def _check_output(output: str, data: Sequence[str], screen: Screen) -> None:
-    if output == STDOUT and screen.as_json:
-        raise ValueError("--json and --output - cannot share stdout. Name a file for the output.")
-    if output == STDOUT:
-        return
-    if Path(output).suffix.lower() not in WRITTEN:
-        raise ValueError(f"The output {output} must end in {', '.join(WRITTEN)}, or be - for stdout.")
-    check_output(output, data)
-
-
-def _write(frame: Any, output: str) -> None:
-    if output == STDOUT:
-        text = io.StringIO()
-        frame.to_csv(text, index=False)
-        sys.stdout.write(text.getvalue())
-        return
-    suffix = Path(output).suffix.lower()
-    with atomic_file(output) as file:
-        if suffix in PARQUET:
-            frame.to_parquet(file, index=False)
-        else:
-            frame.to_csv(file, index=False, sep="\t" if suffix == ".tsv" else ",")
 
 
 def _as_text(data: dict[str, Any]) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skewridge._validation import check_choice
+from skewridge._row_names import rows_named
 from skewridge.cli._fit import check_output
-from skewridge.cli._info import columns_of, response_rows
-from skewridge.cli._predict import PredictRequest, model_inputs, predict_rows, read_rows
+from skewridge.cli._info import response_rows
+from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, predicted_inputs, read_rows
 from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import MISSING, with_target
+from skewridge.cli._table import with_target
 from skewridge.persist import read_model
 from skewridge.tables.columns import check_columns
 
@@ -21,20 +21,20 @@ def report_table(request: PredictRequest, target: str | None, output: str, scree
     from skewridge._atomic import atomic_file
     from skewridge.reporting import collect, render
 
-    check_output(output, request.data)
+    check_output(output, request.data, request.model)
     file = read_model(request.model)
     target = target or file.about.get("target")
     if not isinstance(target, str):
         raise ValueError(f"{request.model} does not say what it predicts: name the column by --target.")
-    frame = read_rows(request, file, screen)
+    frame = read_rows(request, file, screen, [target])
     check_columns([target], frame.columns)
-    policy = check_choice("--missing", request.missing or file.about.get("missing", "refuse"), MISSING)
-    frame, y = with_target(frame, target, policy, screen)
+    frame, y = with_target(frame, target, missing_policy(request, file), screen)
     done = ~np.isnan(predict_rows(request, file, frame, False, screen)[0])
-    columns = columns_of(file.model)
-    inputs = model_inputs(file.model, columns, frame.loc[done, [column.name for column in columns]], policy)
+    inputs = predicted_inputs(request, file, frame[done])
     named = pd.Series(y[done], index=getattr(inputs, "index", None), name=target)
-    told = collect(file.model, inputs, named, y_ref=file.about["response"] if response_rows(file) else None)
+    row_names = dict(file.about.get("row_names", {}))
+    with rows_named(lambda place: row_names.get(str(place), str(place))):
+        told = collect(file.model, inputs, named, y_ref=file.about["response"] if response_rows(file) else None)
     with atomic_file(output) as page:
         page.write(render(told).encode())
     return Answer({"output": output, **told}, [f"{output}: {told['title']}"])

@@ -71,14 +71,15 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
     files = find_files(request.data)
     texts = {*request.categories, *request.orders}
     screen.step(f"Reading {_listed(files)}")
-    frame = as_frame(read_tables(files, texts=texts, delimiter=request.delimiter, note=screen.note))
+    named = {request.target, *split_names(request.features), *split_names(request.exclude), *texts}
+    frame = as_frame(read_tables(files, texts=texts, named=named, delimiter=request.delimiter))
     names = feature_names(request, frame)
     note_row_numbers(frame[names], screen)
     frame, y = with_target(frame, request.target, request.missing, screen)
     if request.missing == "refuse":
         refuse_missing(frame[names], REMEDY)
     kept = complete_rows(frame[names], request.missing, screen)
-    return Table(frame[names][kept].reset_index(drop=True), y[kept])
+    return Table(frame[names][kept], y[kept])
 
 
 def feature_names(request: TableRequest, frame: Any) -> list[str]:

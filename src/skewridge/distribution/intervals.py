@@ -7,6 +7,7 @@ interval with probability at most (1 - coverage) / 2 given the slice, and above 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -16,10 +17,14 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
+from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
 FEWEST_ROWS = 50  # in a slice of the prediction; smaller ones are joined with their neighbours
+SOURCES = ("fresh", "cross-fitted", "left out", "unstable")  # whose errors intervals are made of
 _SLACK = 1e-9  # weights that add up to a whole number but for rounding
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of f + (y - f), which need not be y
+_APART = 0.5  # medians of folds further apart than so much of the width of their errors, and 2 / sqrt(n) of it
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ class Calibration:
     starts : (l + 1,) array, where the errors of predictions in each slice start
     errors : (n,) array, y - prediction
     weights : (n,) array, how often each row occurs
-    source : "fresh" rows; or rows of the fit: "cross-fitted", predicted by fits without their fold, or "left out",
-        by fits without the row
+    source : "fresh" rows; or rows of the fit: "cross-fitted", predicted by fits without their fold; "unstable", where
+        these fits differ by more than their errors; or "left out", predicted by fits without the row
     """
 
     edges: FloatArray
@@ -71,14 +76,90 @@ class Calibration:
 
     def bands(self, coverage: float) -> Bands:
         """Return the errors' tail quantiles in every slice, neighbours joined until each slice has enough rows."""
-        tail = check_tail(coverage)
+        tail = self._tail(coverage)
         mass = np.r_[0.0, np.cumsum(self.weights)][self.starts]
-        first = join_slices(np.diff(mass), max(FEWEST_ROWS, rows_needed(coverage)))
+        first = join_slices(np.diff(mass), max(FEWEST_ROWS, self.rows_needed(coverage)))
         bounds = self.starts[[*first, -1]]
         parts = [slice(low, high) for low, high in pairwise(bounds.tolist())]
-        ends = np.array([_tails(self.errors[part], self.weights[part], tail) for part in parts])
+        ends = np.array([self._ends(part, tail) for part in parts])
         rows = np.array([self.weights[part].sum() for part in parts])
         return Bands(self.edges[[*first, -1]], ends[:, 0], ends[:, 1], rows)
+
+    def _ends(self, part: slice, tail: Fraction) -> tuple[float, float]:
+        """The tail quantiles, rounded outwards where rows share one: f + (y - f) need not be y."""
+        errors, weights = self.errors[part], self.weights[part]
+        low, high = _tails(errors, weights, tail)
+        rounding = _ROUNDING * (np.max(np.abs(self.edges)) + np.max(np.abs(errors), initial=0.0))
+        low_shared, high_shared = (weights[np.abs(errors - end) <= rounding].sum() > 1 for end in (low, high))
+        return low - rounding * low_shared, high + rounding * high_shared
+
+    def rows_needed(self, coverage: float) -> int:
+        """Return how many rows a finite interval needs."""
+        return ceil(1 / self._tail(coverage)) - 1
+
+    def _tail(self, coverage: float) -> Fraction:
+        """The share of errors beyond either end; of unstable folds, where any one fold may be right, a fifth."""
+        return check_tail(coverage) / (N_FOLDS if self.source == "unstable" else 1)
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Rows predicted by fits that have not seen them.
+
+    Attributes
+    ----------
+    prediction, Y : (n, p) arrays
+    weights : (n,) array, how often each row occurs
+    source : "fresh", "cross-fitted" or "left out"
+    folds : (n,) array, the fold of every row that was cross-fitted; None where folds may differ
+    """
+
+    prediction: FloatArray
+    Y: FloatArray
+    weights: FloatArray
+    source: str
+    folds: IntArray | None = None
+
+    def calibrations(self, edges: Sequence[FloatArray]) -> tuple[Calibration, ...]:
+        """Return the errors of every output by slices of its prediction; errors of unstable folds are one slice."""
+        outputs = zip(self.prediction.T, self.Y.T, edges, strict=True)
+        return tuple(self._calibration(*output) for output in outputs)
+
+    def _calibration(self, prediction: FloatArray, y: FloatArray, edges: FloatArray) -> Calibration:
+        if self.folds is None or not folds_disagree(prediction, y, self.weights, self.folds):
+            return calibration_of(prediction, y, edges, self.weights, self.source)
+        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable")
+
+
+def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, folds: IntArray) -> bool:
+    """True if errors differ more between folds than within: then they are draws of a few fits, not of many rows.
+
+    The medians of the folds are compared with the width that holds nine in ten of the errors about them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, folds = np.random.default_rng(0).normal(size=500), np.arange(500) % 5
+    >>> ones = np.ones(500)
+    >>> folds_disagree(0 * y, y, ones, folds), folds_disagree(10.0 * folds, y, ones, folds)
+    (False, True)
+    """
+    errors, there = y - prediction, np.unique(folds)
+    if len(there) < 2:
+        return False
+    parts = [folds == fold for fold in there]
+    medians = np.array([_median(errors[part], weights[part]) for part in parts])
+    about = errors - medians[np.searchsorted(there, folds)]
+    low, high = _tails(about, weights, Fraction(1, 20))
+    fewest = min(weights[part].sum() for part in parts)
+    rounding = 1e-9 * np.max(np.abs(prediction) + np.abs(y))
+    return bool(np.ptp(medians) > (high - low) * (_APART + 2.0 / np.sqrt(fewest)) + rounding)
+
+
+def _median(errors: FloatArray, weights: FloatArray) -> float:
+    order = np.argsort(errors, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(errors[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
 def calibration_of(

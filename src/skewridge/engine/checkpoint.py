@@ -19,6 +19,7 @@ from skewridge._atomic import UNFINISHED, atomic_file
 Value = TypeVar("Value")
 
 JOB = "job.json"
+FORMAT = 2  # of the folder: which files it holds, and what is in them
 
 
 class Checkpoint:
@@ -43,7 +44,7 @@ class Checkpoint:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._n_sums = 0
-        self._claim(json.loads(json.dumps(job)))
+        self._claim(json.loads(json.dumps(job | {"format": FORMAT})))
 
     def _claim(self, job: dict[str, Any]) -> None:
         """Write what the folder is for, or refuse one that another fit wrote to."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +38,21 @@ class Chunk(Protocol):
     def read(self) -> FloatArray:
         """The rows, (n, d)."""
 
+    def where(self, row: int) -> str:
+        """Where one of the rows stands, for people."""
+
+    def stamped(self) -> Chunk:
+        """The chunk with a digest of its rows; to read others later is an error."""
+
+
+def digest(values: npt.ArrayLike) -> str:
+    """A digest of an array's shape, type and bytes; objects are taken as numbers."""
+    array = np.asarray(values)
+    array = np.ascontiguousarray(array.astype(np.float64) if array.dtype.kind == "O" else array)
+    found = blake2b(f"{array.shape}{array.dtype.str}".encode(), digest_size=16)
+    found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
+
 
 @dataclass(frozen=True)
 class ArrayChunk:
@@ -57,16 +73,19 @@ class ArrayChunk:
     @property
     def identity(self) -> str:
         """A digest of the rows."""
-        from hashlib import blake2b
-
-        return blake2b(np.ascontiguousarray(self.rows).tobytes(), digest_size=16).hexdigest()
+        return digest(self.rows)
 
     def read(self) -> FloatArray:
         """The rows, (n, d)."""
         return self.rows
 
-    def __str__(self) -> str:
-        return "an array"
+    def where(self, row: int) -> str:
+        """Where one of the rows stands, for people."""
+        return f"row {row:,} of an array"
+
+    def stamped(self) -> ArrayChunk:
+        """The chunk itself."""
+        return self
 
 
 Request = tuple[Any, IntArray]  # a chunk's handle, and which of its rows
@@ -180,7 +199,7 @@ class Table:
     def where(self, row: int) -> str:
         """Where a row stands, for people."""
         c = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"row {row - int(self.starts[c]):,} of {self.chunks[c]}"
+        return self.chunks[c].where(row - int(self.starts[c]))
 
     def load(self) -> FloatArray:
         """All rows in one array."""

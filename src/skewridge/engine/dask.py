@@ -22,6 +22,7 @@ from skewridge._validation import check_choice
 from skewridge.engine.chunked import RowData, Span, Table
 from skewridge.engine.dask_tasks import call, join_pieces, map_blocks, packed, split_block, sum_blocks, take_rows
 from skewridge.engine.job import Engine, engine_is_named, named_engine, running_on
+from skewridge.engine.memory import worker_task_bytes
 from skewridge.engine.passes import FAN_IN, tree_sum
 
 RETRIES = 2  # of a task that fails
@@ -29,6 +30,7 @@ SMALL_BYTES = 1 << 17  # of a function that travels with every task; a larger on
 AHEAD = 4  # tasks under way or waiting for each thread of the cluster
 MOST_BLOCKS = 64  # of one task
 GATHERED = 0.3  # of the cluster's memory, for rows on their way to nodes
+WAKING = 60.0  # seconds that a cluster without workers is given to start one
 SPLIT_ROWS = 1 << 17  # fewest rows that are split at a time, where chunks are smaller
 
 
@@ -106,12 +108,9 @@ class DaskEngine:
 
     def __init__(self, client: Any) -> None:
         self.client = client
-        workers = client.run_on_scheduler(_worker_sizes)
-        if not workers:
-            client.wait_for_workers(1, timeout=60)
-            workers = client.run_on_scheduler(_worker_sizes)
+        workers = _awake(client)
         self.n_threads = sum(threads for threads, _ in workers)
-        self.task_bytes = min(memory / threads for threads, memory in workers)
+        self.task_bytes = min(worker_task_bytes(threads, memory) for threads, memory in workers)
         self._all_bytes = sum(memory for _, memory in workers)
 
     def run(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
@@ -233,6 +232,24 @@ def rounds(n_bytes: Sequence[float], most: float, fewest: int) -> list[list[int]
             found.append([])
         found[-1].append(number)
     return found
+
+
+def _awake(client: Any) -> list[tuple[int, float]]:
+    """Threads and memory of every worker; a cluster without any is given a task, for which adaptive ones start some."""
+    workers: list[tuple[int, float]] = client.run_on_scheduler(_worker_sizes)
+    if workers:
+        return workers
+    knock = client.submit(int, pure=False)
+    try:
+        client.wait_for_workers(1, timeout=WAKING)
+        return list(client.run_on_scheduler(_worker_sizes))
+    except TimeoutError as error:
+        raise RuntimeError(
+            f"The Dask cluster has no workers, and none came within {WAKING:g} s of a task. Start some, as with "
+            "cluster.scale(2) or cluster.adapt(minimum=1), or fit inside use_engine('threads')."
+        ) from error
+    finally:
+        knock.cancel()
 
 
 def _worker_sizes(dask_scheduler: Any) -> list[tuple[int, float]]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.heap import keep_freed
-from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import read_blocks, tree_sum
 
 

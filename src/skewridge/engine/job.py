@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -14,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from joblib import effective_n_jobs
-from threadpoolctl import ThreadpoolController
 
+from skewridge.engine.blas import one_blas_thread, one_blas_thread_here
 from skewridge.engine.checkpoint import Checkpoint
 from skewridge.engine.chunked import RowData, Span
 from skewridge.engine.following import advance, carried, is_followed, watcher_here
@@ -158,45 +157,12 @@ def run(
         yield from reported(results, total, label, job.verbose)
 
 
-class _BlasLimit:
-    """One limit for all runs of the process: set by the first that begins, lifted by the last that ends."""
-
-    def __init__(self) -> None:
-        self._lock, self._users = threading.Lock(), 0
-        self._pools: Any = None  # found once: looking for them takes milliseconds
-        self._limits: Any = None
-
-    def begin(self) -> None:
-        import scipy.linalg  # noqa: F401  its BLAS must be loaded before it can be limited
-
-        with self._lock:
-            if self._users == 0:
-                self._pools = self._pools or ThreadpoolController()
-                self._limits = self._pools.limit(limits=1, user_api="blas")
-            self._users += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
-
-
-_BLAS_LIMIT = _BlasLimit()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit every BLAS pool of the process to one thread."""
-    _BLAS_LIMIT.begin()
-    try:
-        yield
-    finally:
-        _BLAS_LIMIT.end()
-
-
 def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    pool, waiting, task = ThreadPoolExecutor(workers), deque[Future[Result]](), carried(task)
+    pool, waiting, task = (
+        ThreadPoolExecutor(workers, initializer=one_blas_thread_here),
+        deque[Future[Result]](),
+        carried(task),
+    )
     try:
         for item in items:
             waiting.append(pool.submit(task, item))

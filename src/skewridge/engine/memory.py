@@ -9,6 +9,9 @@ from pathlib import Path
 
 from skewridge._validation import format_bytes
 
+LIBRARY_BYTES = 3e8  # of a worker that has imported everything and loaded the compiled loops
+LEAST_TASK = 5e7  # bytes of a task that reads a chunk of rows and sums its blocks
+PAUSED = 0.8  # of its memory limit, where Dask pauses a worker; soon after it is killed
 GATHERED = 0.25  # of the memory, for rows that are read when they are needed
 
 
@@ -78,6 +81,19 @@ def require_on_worker(need: float, there: float, what: str, remedy: str) -> None
             f"{what} {format_bytes(need)} on a worker, and the smallest worker has {format_bytes(there)} a thread. "
             f"Start workers with more memory or fewer threads, {remedy}."
         )
+
+
+def worker_task_bytes(n_threads: int, limit: float) -> float:
+    """Bytes for a task of a worker of so many threads and so much memory; raise MemoryError where they are too few."""
+    there = (PAUSED * limit - LIBRARY_BYTES) / n_threads
+    if there < LEAST_TASK:
+        least = (LIBRARY_BYTES + n_threads * LEAST_TASK) / PAUSED
+        raise MemoryError(
+            f"A worker of the Dask cluster has {format_bytes(limit)} for {n_threads} threads. Python and the libraries "
+            f"take {format_bytes(LIBRARY_BYTES)}, a task {format_bytes(LEAST_TASK)} at least, and Dask pauses workers "
+            f"at {PAUSED:.0%}: start workers of {format_bytes(least)} or more (memory_limit), or with fewer threads."
+        )
+    return there
 
 
 def machine_memory() -> float:

@@ -7,12 +7,13 @@ the same bits for arrays and for tables, for any chunks, threads, workers, and a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import LARGEST
 from skewridge.engine.chunked import RowData, Span, Table, is_held
 from skewridge.engine.job import Job, reported, run
@@ -205,19 +206,32 @@ def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any
     next(new, None)
 
 
-def check_rows(X: Table, job: Job, collected: FloatArray | None = None) -> None:
-    """Refuse rows that are not finite, or too large, and say where; ``collected``: all, in memory."""
+def stamp_rows(X: Table, job: Job) -> Table:
+    """The table with a digest of every chunk, which what is read of it later is compared with."""
+    chunks = run(lambda chunk: chunk.stamped(), X.chunks, job, "stamps")
+    return replace(X, chunks=tuple(chunks))
 
-    def block(rows: FloatArray) -> tuple[int, int]:
-        bad = ~(np.abs(rows) <= LARGEST)
-        return (-1, -1) if not bad.any() else tuple(int(i) for i in np.argwhere(bad)[0])  # type: ignore[return-value]
+
+def check_rows(
+    X: Table, job: Job, collected: FloatArray | None = None, what: str = "X"
+) -> tuple[FloatArray, FloatArray]:
+    """Return every column's range, or refuse rows that are not finite, or too large, and say where.
+
+    ``collected``: all rows, in memory; ``what``: the rows' name in messages.
+    """
+
+    def block(rows: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        return np.argwhere(~(np.abs(rows) <= LARGEST))[:1], rows.min(axis=0), rows.max(axis=0)
 
     rows, job = (X, job) if collected is None else (collected, job.here)
-    for number, (row, column) in enumerate(map_rows(block, [rows], job, "checking")):
-        if row >= 0:
-            row += number * BLOCK_ROWS
+    least, largest = np.full(X.n_columns, np.inf), np.full(X.n_columns, -np.inf)
+    for number, (bad, low, high) in enumerate(map_rows(block, [rows], job, "checking")):
+        if len(bad):
+            row, column = int(bad[0, 0]) + number * BLOCK_ROWS, int(bad[0, 1])
             name = column if X.names is None else repr(X.names[column])
             raise ValueError(
-                f"X must hold finite numbers below {LARGEST:g} in magnitude; row {row:,}, column {name} holds "
+                f"{what} must hold finite numbers below {LARGEST:g} in magnitude; row {row:,}, column {name} holds "
                 f"{X[np.array([row])][0, column]} ({X.where(row)}). Fill, drop or rescale such rows first."
             )
+        least, largest = np.minimum(least, low), np.maximum(largest, high)
+    return least, largest

@@ -15,14 +15,16 @@ from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.global_fit import GlobalFit, GlobalPredictor, fit_again, fit_global
 from skewridge.centers.ladder import Choice
 from skewridge.centers.tuning import concerns
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData, kept_rows
-from skewridge.engine.job import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.adaptive_settings import ChecksCenterSettings
 from skewridge.estimators.base import followed
+from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.notebook import centers_summary
 from skewridge.estimators.scoring import scores_of
 from skewridge.estimators.sources import predict_collection
+from skewridge.features.rank_forms import FeatureForms
 from skewridge.io.dask_collections import is_collection
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
@@ -31,38 +33,33 @@ from skewridge.model_selection import draw_seed
 class AdaptiveKernelRidge(ChecksCenterSettings):
     """Kernel ridge regression on centres that follow the response, with every row in the loss.
 
-    ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i -
-    f(x_i))^2 + N penalty ||f||^2``, N = sum w. A share ``adapt`` of the centres is drawn evenly
-    over the slices of the response, so that rare values have centres; the rest is drawn uniformly.
-    Rows are selected on y as centres only, never for the loss, which counts every row once. Costs
-    N m^2; a prediction costs m kernel evaluations.
+    ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i - f(x_i))^2 + N
+    penalty ||f||^2``, N = sum w. A share ``adapt`` of the centres is drawn evenly over the slices of the response, so
+    that rare values have centres; the rest is drawn uniformly. Rows are selected on y as centres only, never for the
+    loss, which counts every row once. Costs N m^2; a prediction costs m kernel evaluations.
 
-    Every column enters twice, standardised and as normal scores of its ranks, with scales learned
-    by leave-one-out. Five folds choose centres, share and penalty; rows with equal x share a fold.
+    Every column enters twice, standardised and as normal scores of its ranks, with scales learned by leave-one-out.
+    Five folds choose centres, share and penalty; rows with equal x share a fold.
 
     Parameters
     ----------
     n_centers : int or "auto", default="auto"
         m. "auto" chooses among 150, 300 and 600, together with ``adapt``.
     adapt : float in [0, 1] or "auto", default="auto"
-        Share of the centres drawn evenly over the slices; 0 is random centres. "auto" chooses among
-        (150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5) and (600, 0) centres and shares; where
-        ``n_centers`` is given, among 0.8, 0.5 and 0.
+        Share of the centres drawn evenly over the slices; 0 is random centres. "auto" chooses among (150, 0.8),
+        (300, 0.8), (300, 0.5), (600, 0.5) and (600, 0) centres and shares, or 0.8, 0.5 and 0 of given centres.
     slices : {"auto", "scott", "sturges", "fd", "log"}, int or array of edges, default="auto"
-        How the response is cut. "auto" is "scott", or "log" where that leaves one slice with over
-        90% of the rows.
+        How the response is cut. "auto" is "scott", or "log" where that leaves one slice with over 90% of the rows.
     kernel : str or list of str, default="matern32"
         As in :class:`DacKernelRidge`, or several to choose from.
     bandwidth : float, "median" or "auto", default="auto"
-        In units of the scaled features. "auto" learns it with the scales; "median" is the median
-        distance between rows.
+        In units of the scaled features. "auto" learns it with the scales; "median" is the rows' median distance.
     degree : int, default=3
         Of the polynomial kernel.
     penalty : float, "rule" or "auto", default="auto"
         lambda; "auto" chooses it with the rest.
     scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
-        What learning and choosing aim at; a callable takes y and returns how much every row's
-        squared error counts.
+        What learning and choosing aim at; a callable takes y and returns how much every row's squared error counts.
     scale_features : {"auto", "learn", "standard"} or None, default="auto"
         "learn": both forms of every column, with learned scales; not for polynomial and sobolev.
         "standard": mean 0 and standard deviation 1, constant features ignored; None: features as
@@ -100,16 +97,20 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     feature_scale_ : (d,) array, the scale of every column: learned, the root of the sum of squares
         over its forms, so that columns compare; else what it is multiplied by
     dropped_features_ : array, names or numbers of columns that are constant or of negligible scale
-    feature_importances_ : (d,) array, mean squared slopes of the fit along every column's forms
-        (along the columns as they are scaled, where scales are not learned), over their sum; along
-        a column of two values the slope is the difference between predictions at both over their
-        distance
+    feature_importances_ : (d,) array, every column's share of what the mean squared error gains when
+        its values are shuffled, at rows that were left out: halves of up to 1,000 rows, each
+        predicted by a fit to the other
+    rare_importances_ : (d,) array, the same of rows whose response is rare
+    feature_slopes_ : (d,) array, mean squared slopes of the fit along every column's forms (along
+        scaled columns, where scales are not learned), over their sum; along two values the
+        difference between predictions at both over their distance
     tuning_ : CenterTuning, what was tried and what it cost
     noise_ : float or (p,) array, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
     calibration_ : tuple of Calibration, one an output: the errors that intervals are made of, once
         there are any
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
     Examples
     --------
@@ -164,7 +165,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self.verbose = verbose
 
     @followed
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Learn scales, choose centres and penalty, then solve with every row.
 
         Parameters
@@ -173,35 +174,40 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+        groups : (N,) array, series or list of labels, optional
+            New rows come with other labels: learning, folds and intervals leave whole groups out.
+        order : (N,) array, series or list, optional, not together with ``groups``
+            New rows come later: learning and folds leave out blocks of a tenth of the rows, and intervals are
+            made of the later half, predicted by fits to what lies before.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        X, y, job = self._opened(X, y)
+        given, (X, y, job) = X, self._opened(X, y)
         checked, X, y = self._check_data(X, y, job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
+        together = dependence_of(given, groups, order, kept, len(X), weights)
         X, Y = kept_rows(X, kept), np.asarray(kept_rows(y, kept)).reshape(len(kept), -1)
         seed = job.value("seed", lambda: draw_seed(self.random_state))
         found = fit_global(
-            X,
-            Y,
-            weights,
-            self._settings,
+            *(X, Y, weights, self._settings),
             scores=scores_of(self.scoring, Y, weights),
             scoring=scoring_name(self.scoring),
+            groups=None if together is None else together.labels,
             seed=seed,
             budget=self._budget,
             job=job,
         )
-        self._take_over(checked)
-        self._single = y.ndim == 1
+        self._take_over(checked, X)
+        self._single, self._seed = y.ndim == 1, seed
         self._remember(X, kept, found)
-        self._seen, self._seed = (X, Y, weights), seed
+        self._remember_rows(X, Y, weights, together)
         self._remember_response(Y, weights)
         for concern in concerns(self.tuning_, found.model, found.choice.unlearned):
             warn_user(concern)
+        warn_of_neighbours(found.adjacent)
         return self
 
     @overload
@@ -217,11 +223,10 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         ----------
         X : (n, d) array or data frame
         return_std : bool, default=False
-            Whether to return as well the posterior standard deviation of f, that of the low-rank
-            Gaussian process with the estimated noise. It does not know what lies far from all
-            centres. With ``solver_`` "cg" it is an estimate by the centres, for single rows half to
-            three times that of "direct" with matern32 and up to 23 times with gaussian and a
-            penalty of 1e-9.
+            Whether to return as well the posterior standard deviation of f, that of the low-rank Gaussian process
+            with the estimated noise. It does not know what lies far from all centres. With ``solver_`` "cg" it is an
+            estimate by the centres, for single rows half to three times that of "direct" with matern32 and up to 23
+            times with gaussian and a penalty of 1e-9.
 
         Returns
         -------
@@ -246,6 +251,11 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         names = getattr(self, "feature_names_in_", None)
         return dropped if names is None else names[dropped]
 
+    @property
+    def _column_forms(self) -> FeatureForms | None:
+        """The forms of the training columns; None where scales were not learned."""
+        return getattr(self._scaling, "forms", None)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -261,14 +271,14 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self.intercept_ = self._shaped(model.intercepts * units + found.means)
         self.noise_ = self._shaped(model.noise * units)
         self.n_centers_, self.adapt_ = len(model.rows), candidate.adapt
-        self.kernel_, self.bandwidth_ = candidate.kernel, candidate.bandwidth
-        self.penalty_ = found.choice.penalty
-        self.feature_scale_, self.feature_importances_ = found.column_scale, found.importances
+        self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, found.choice.penalty
+        self.feature_scale_, self.feature_slopes_ = found.column_scale, found.slopes
+        if (worth := found.importances) is not None:
+            self.feature_importances_, self.rare_importances_ = worth.overall, worth.rare
         self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
 
     def _predictor(self, single: bool) -> GlobalPredictor:
-        predictor = self._model.predictor(single)
-        return GlobalPredictor(self._scaling, predictor, self._means, self._units)
+        return GlobalPredictor(self._scaling, self._model.predictor(single), self._means, self._units)
 
     def _std(self, X: FloatArray) -> FloatArray:
         return self._model.std(self._scaling(X)) * self._units
@@ -279,7 +289,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_)
         choice = Choice(candidate, self.penalty_, self._scaling, features, criterion="given")
         rows, seed, job = (X, Y, weights), self._seed, self._job
-        found = fit_again(*rows, self._settings, choice, seed=seed, budget=self._budget, job=job)
+        found = fit_again(*rows, self._twin()._settings, choice, seed=seed, budget=self._budget, job=job)
         with one_blas_thread():
             return predict_rows(found.predictor().predict, X_new, job)
 

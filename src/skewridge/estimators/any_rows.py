@@ -51,11 +51,6 @@ def own_rows(X: Any, given: Any) -> Any:
     return X.copy() if hasattr(X, "copy") else X  # polars frames cannot be changed
 
 
-def holds_numbers(X: Any) -> bool:
-    """Whether rows can be told from each other: those of frames, sparse matrices and objects are told by y alone."""
-    return isinstance(X, np.ndarray) and X.dtype.kind in "biuf"
-
-
 def check_kind(X: Any) -> None:
     """Refuse tables whose rows cannot be taken by their numbers."""
     if is_collection(X) or type(X).__module__.partition(".")[0] in ("pyarrow", "pyspark"):

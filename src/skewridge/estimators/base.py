@@ -18,8 +18,10 @@ from skewridge._validation import (
     check_flag,
     check_integer,
     check_magnitude,
+    check_no_times,
     check_real,
     check_same_order,
+    warn_user,
 )
 from skewridge.engine.chunked import RowData, Table
 from skewridge.engine.following import following
@@ -29,6 +31,7 @@ from skewridge.engine.passes import check_rows
 from skewridge.estimators.bounds import bounds_of, clipped
 from skewridge.estimators.intervals import IntervalMixin
 from skewridge.estimators.notebook import NotebookMixin
+from skewridge.features.scaling import constant_outputs
 from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
@@ -69,11 +72,14 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     def _clipped(self, prediction: FloatArray) -> FloatArray:
         return clipped(prediction, getattr(self, "_bounds", None))
 
-    def _take_over(self, checked: Any) -> None:
-        """Take what was validated on the clone, and forget what an earlier fit left."""
+    def _take_over(self, checked: Any, fitted: Any = None) -> None:
+        """Take what was validated on the clone, and the range of the rows fitted; forget what an earlier fit left."""
         for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
+        if isinstance(fitted, np.ndarray):  # that of a table was found when it was checked
+            self.feature_min_in_, self.feature_max_in_ = fitted.min(axis=0), fitted.max(axis=0)
+        self._remember_parameters(checked)
 
 
 class KernelEstimator(Shell):
@@ -90,10 +96,11 @@ class KernelEstimator(Shell):
     def _opened(self, X: Any, y: Any) -> tuple[Any, Any, Job]:
         """The rows as a fit takes them, and how to run it: Dask collections are read where they are."""
         if not is_collection(X):
-            return X, y, self._job
+            return X, y.compute() if is_collection(y) else y, self._job
         engine = engine_for(X)
-        y = y if is_collection(y) else np.asarray(y)
-        X, y = open_source(X, y, engine=engine, check_size=getattr(self, "_check_size", None))
+        y = y if is_collection(y) or hasattr(y, "iloc") else np.asarray(y)
+        check_size = getattr(self, "_check_size", None)
+        X, y = open_source(X, y, engine=engine, check_size=check_size, read_again=check_size is None)
         return X, y, replace(self._job, engine=engine)
 
     def _check_kernel_parameters(self, names: Sequence[str]) -> None:
@@ -127,10 +134,12 @@ class KernelEstimator(Shell):
         checked = clone(self)
         if isinstance(X, Table):
             return checked, X, self._check_table(checked, X, y, job, **options)
+        check_no_times("X", X)
+        check_no_times("y", y)
         check_same_order(X, y)
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
         check_magnitude("X", X)
-        check_magnitude("y", y)
+        _check_response(y)
         checked._precision = X.dtype
         return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
 
@@ -144,11 +153,12 @@ class KernelEstimator(Shell):
         collected: FloatArray | None = None,
     ) -> FloatArray:
         """Check rows in chunks, read or collected before, as an array; return the response."""
+        check_no_times("y", y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        check_magnitude("y", y)
-        check_rows(X, job.unkept, collected)
+        _check_response(y)
+        checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, job.unkept, collected)
         checked.n_features_in_, checked._precision = X.shape[1], X.precision
         if X.names is not None:
             checked.feature_names_in_ = np.array(X.names, dtype=object)
@@ -156,6 +166,19 @@ class KernelEstimator(Shell):
 
     def _check_new(self, X: Any) -> AnyFloatArray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=PRECISIONS, order="C", reset=False)
+        check_no_times("X", X)
+        X = np.require(validate_data(self, X, dtype=PRECISIONS, order="C", reset=False), requirements=["C", "A"])
         check_magnitude("X", X)
         return X
+
+
+def _check_response(y: FloatArray) -> None:
+    """Refuse numbers whose squares overflow; warn of a response that varies by no more than rounding."""
+    check_magnitude("y", y)
+    Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+    lost = constant_outputs(Y) & (np.ptp(Y, axis=0) > 0.0)
+    for column in Y.T[lost]:
+        warn_user(
+            f"y varies by {np.ptp(column):.2g} about {column[0]:.6g}, which is rounding of numbers of that size: "
+            "nothing but its level can be fitted. Subtract a constant from y before it is rounded."
+        )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.base import clone
 
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
@@ -110,6 +109,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         The rows that are shared centres, with ``local_solver="nystroem"``.
     intercept_ : float
     n_features_in_ : int
+    feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
     nodes_ : list of NodeFit
         The local estimates, with ``keep_nodes=True``.
     calibration_ : tuple of one Calibration
@@ -254,7 +254,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self._check_running()
 
     def _remember(self, checked: Any, problem: Problem, tuning: Tuning, intercept: float, coef: FloatArray) -> Self:
-        self._take_over(checked)
+        self._take_over(checked, problem.X)
         problem = replace(problem, partition=replace(problem.partition, dealing=None))
         self._remember_partition(problem.partition)
         self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
@@ -272,8 +272,8 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
         if self.bandwidth_ is not None:  # kernels without a bandwidth take none
             settings["bandwidth"] = self.bandwidth_
-        model = clone(self).set_params(n_nodes=self._n_nodes_for(len(X)), **settings)
-        return fit_quietly(model, X, Y[:, 0]).predict(X_new)
+        twin = self._twin(n_nodes=self._n_nodes_for(len(X)), **settings)
+        return fit_quietly(twin, X, Y[:, 0]).predict(X_new)
 
     def _node_estimates(self, X: Any) -> Iterator[FloatArray]:
         X = self._check_new(X)

@@ -13,15 +13,16 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skewridge._typing import Auto, Bounds, FloatArray, RandomState, SliceRule
-from skewridge._validation import check_choice, check_magnitude, check_same_order, check_weights
+from skewridge._validation import check_choice, check_magnitude, check_no_times, check_same_order, check_weights
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import Budget
 from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.node_learners import as_configured, fit_learner, seeded
+from skewridge.estimators.node_learners import as_configured, encodes_tables, fit_learner, seeded
 from skewridge.estimators.notebook import dealt_summary
 from skewridge.estimators.partitioned import PartitionedShell
+from skewridge.estimators.row_keys import row_keys
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.planning import check_n_nodes
@@ -222,6 +223,8 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         checked = clone(self)
         check_kind(X)
         check_same_order(X, y)
+        self._check_times(X)
+        check_no_times("y", y)
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
             X, y = validate_data(checked, X, y, skip_check_array=True)
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
@@ -232,6 +235,11 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
             X, y = validate_data(checked, X, y, y_numeric=True, **self._accepted)
         check_magnitude("y", y)
         return checked, X, np.array(y, dtype=np.float64)
+
+    def _check_times(self, X: Any) -> None:
+        """Refuse times in X unless the first that sees them may encode them."""
+        if not encodes_tables(self.estimator):
+            check_no_times("X", X)
 
     @property
     def _accepted(self) -> dict[str, Any]:
@@ -259,11 +267,15 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         return self
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
-        model = clone(self).set_params(n_nodes=self._n_nodes_for(len(Y)), random_state=self._seed)
-        return fit_quietly(model, X, Y[:, 0], weights if self._weighted else None).predict(X_new)
+        twin = self._twin(n_nodes=self._n_nodes_for(len(Y)), random_state=self._seed)
+        return fit_quietly(twin, X, Y[:, 0], weights if self._weighted else None).predict(X_new)
+
+    def _told_apart_by(self, X: Any) -> FloatArray:
+        return row_keys(X)
 
     def _node_estimates(self, X: Any, **predict_params: Any) -> Iterator[FloatArray]:
         check_is_fitted(self)
+        self._check_times(X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)
         else:

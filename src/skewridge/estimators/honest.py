@@ -9,15 +9,17 @@ import numpy as np
 from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.distribution.intervals import Unseen
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import Table
-from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.job import Job
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
 from skewridge.estimators.sources import predict_collection
 from skewridge.io.dask_collections import is_collection
-from skewridge.levels.blend import StatedRisk
 from skewridge.levels.planning import LevelSize, require_memory
+from skewridge.levels.risk import StatedRisk
 
 
 class HonestEstimator(KernelEstimator):
@@ -27,7 +29,7 @@ class HonestEstimator(KernelEstimator):
     that the memory holds the fit, and give the bits of an array.
 
     A fit keeps ``_honest``: left-out predictions, responses, both (n, p), and weights, of the rows
-    that it was fitted to; ``_ends``, what predictions stay between, or None; and ``_single``.
+    that it was fitted to and has left out; ``_ends``, what predictions stay between, or None; and ``_single``.
     """
 
     _takes_tables = True
@@ -106,7 +108,8 @@ class HonestEstimator(KernelEstimator):
         self, X: FloatArray, kept: IntArray, left_out: FloatArray, Y: FloatArray, weights: FloatArray
     ) -> None:
         """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
-        self._honest = left_out, Y, weights
+        known = ~np.isnan(left_out).any(axis=1)  # rows without a past have none
+        self._honest = left_out[known], Y[known], weights[known]
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out
         others = np.setdiff1d(np.arange(len(X)), kept)
@@ -115,9 +118,9 @@ class HonestEstimator(KernelEstimator):
         self.loo_prediction_ = self._shaped(every)
         self._remember_response(Y, weights)
 
-    def _cross_fitted(self) -> tuple[FloatArray, FloatArray, FloatArray, str]:
+    def _cross_fitted(self) -> Unseen:
         """Intervals are made of the left-out errors that the fit has kept."""
-        return *self._honest, "left out"
+        return Unseen(*self._honest, "left out")
 
     def _column_names(self, columns: IntArray) -> list[Any]:
         """Names of columns where there are any, else their numbers."""

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from skewridge._typing import FloatArray
-from skewridge._validation import check_same_order, check_weights, warn_user
-from skewridge.distribution.intervals import Calibration, calibration_of, rows_needed
-from skewridge.estimators.any_rows import holds_numbers, take_rows
-from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
+from skewridge._typing import FloatArray, IntArray
+from skewridge._validation import check_no_times, check_same_order, check_weights, warn_user
+from skewridge.distribution.intervals import Calibration, Unseen, check_tail
+from skewridge.estimators.any_rows import take_rows
+from skewridge.response.grouping import RowGroups
+from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
 
-Predicted: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, str]  # predictions, responses, weights, whose they are
+COMMON_ROWS = 500  # at which a fit without a fold is compared with the whole fit
+RUNNING = (
+    "memory_limit",
+    "n_jobs",
+    "random_state",
+    "scoring",
+    "verbose",
+)  # parameters that another fit takes as set now
 
 
 class IntervalMixin:
@@ -33,6 +41,8 @@ class IntervalMixin:
     calibration_: tuple[Calibration, ...]
     _seen: tuple[Any, FloatArray, FloatArray]
     _seed: int
+    _left_behind: tuple[str, ...] = ("_seen", "_fitted_with", "_together")  # by copies, which cannot be fitted again
+    _together: RowGroups | None = None
 
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals are made of.
@@ -55,9 +65,7 @@ class IntervalMixin:
         if (X is None) != (y is None):
             raise ValueError("calibrate takes X and y together, or neither: then it uses the rows of the fit.")
         rows = self._cross_fitted() if X is None else self._predicted(X, y, sample_weight)
-        prediction, Y, weights, source = rows
-        outputs = zip(prediction.T, Y.T, self._response_edges, strict=True)
-        self.calibration_ = tuple(calibration_of(f, v, edges, weights, source) for f, v, edges in outputs)
+        self.calibration_ = rows.calibrations(self._response_edges)
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
@@ -89,16 +97,13 @@ class IntervalMixin:
         True
         """
         check_is_fitted(self)
-        needed = rows_needed(coverage)
+        check_tail(coverage)
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
         bands = [calibration.bands(coverage) for calibration in self.calibration_]
-        if not all(np.isfinite(band.low).all() for band in bands):
-            warn_user(
-                f"Intervals are infinite: {self.calibration_[0].n_rows:.0f} calibration rows are too few for "
-                f"coverage={coverage:g}, which takes {needed}. Lower the coverage, or calibrate with more rows."
-            )
+        for concern in _concerns(self.calibration_, coverage):
+            warn_user(concern)
         columns = prediction.reshape(len(prediction), -1).T
         ends = np.array([band.around(column) for band, column in zip(bands, columns, strict=True)])
         low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
@@ -107,7 +112,14 @@ class IntervalMixin:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the model without the rows it was fitted to."""
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_seen"}
+        return {name: value for name, value in state.items() if name not in self._left_behind}
+
+    def _remember_rows(self, X: Any, Y: FloatArray, weights: FloatArray, together: RowGroups | None) -> None:
+        """Keep the rows of the fit, and which of them are left out together, if any are."""
+        self._seen = X, Y, weights
+        self.__dict__.pop("_together", None)
+        if together is not None:
+            self._together = together
 
     def _training_rows(self) -> tuple[Any, FloatArray, FloatArray]:
         if not hasattr(self, "_seen"):
@@ -122,9 +134,10 @@ class IntervalMixin:
         self._response_edges = tuple(slice_edges(y, choose_rule(y, "auto", weights), weights) for y in Y.T)
         self.__dict__.pop("calibration_", None)
 
-    def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Predicted:
+    def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
+        check_no_times("y", y)
         prediction = self.predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         check_consistent_length(prediction, y)
@@ -132,30 +145,80 @@ class IntervalMixin:
         if Y.shape != prediction.shape:
             raise ValueError(f"y must have {prediction.shape[1]} output(s), as in fit; got {Y.shape[1]}.")
         weights, kept = check_weights(sample_weight, len(Y))
-        return prediction[kept], Y[kept], weights, "fresh"
+        return Unseen(prediction[kept], Y[kept], weights, "fresh")
 
-    def _cross_fitted(self) -> Predicted:
-        """Predict every row of the fit by a fit without its fold; equal rows share a fold."""
+    def _cross_fitted(self) -> Unseen:
+        """Predict every row of the fit by a fit without its fold; rows with equal x, and groups, share a fold.
+
+        What such a fit predicts differently from the whole fit, in the median over rows that both have seen, is taken
+        off: intervals are put around the whole fit, and a few rows may shift all that a fit predicts.
+        """
         X, Y, weights = self._training_rows()
-        pool = candidate_rows(X if holds_numbers(X) else Y, Y, weights, "auto", self._seed)
-        folds, prediction = pool.folds[pool.member], np.full(Y.shape, np.nan)
-        for fold in range(N_FOLDS):
-            rest, here = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        pool = candidate_rows(self._told_apart_by(X), Y, weights, "auto", self._seed)
+        common, folds, prediction = pool.rows[:COMMON_ROWS], np.full(len(Y), -1), np.full(Y.shape, np.nan)
+        whole = _quietly(self.predict, take_rows(X, common)).reshape(-1, Y.shape[1])
+        for fold, (rest, here) in enumerate(self._folds(pool, Y, weights)):
+            folds[here], both = fold, np.flatnonzero(np.isin(common, rest))
             if len(rest) and len(here):
-                found = self._refitted(take_rows(X, rest), Y[rest], weights[rest], take_rows(X, here))
-                prediction[here] = found.reshape(-1, Y.shape[1])
-        known = ~np.isnan(prediction).any(axis=1)  # one distinct row leaves none to fit without it
-        return prediction[known], Y[known], weights[known], "cross-fitted"
+                asked = take_rows(X, np.concatenate([here, common[both]]))
+                found = self._refitted(take_rows(X, rest), Y[rest], weights[rest], asked).reshape(-1, Y.shape[1])
+                new, seen = np.split(found, [len(here)])
+                prediction[here] = new - (np.median(seen - whole[both], axis=0) if len(both) else 0.0)
+        known = ~np.isnan(prediction).any(axis=1)  # one distinct row leaves none to fit without it; the first no past
+        compared = folds[known] if self._together is None else None  # groups and blocks differ by what is asked for
+        return Unseen(prediction[known], Y[known], weights[known], "cross-fitted", compared)
+
+    def _told_apart_by(self, X: Any) -> Any:
+        """Numbers that are equal where rows are. Estimators that take more than numbers override it."""
+        return X
+
+    def _folds(self, pool: CandidateRows, Y: FloatArray, weights: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows to fit and those that they predict."""
+        if self._together is not None:
+            yield from self._together.folds(Y[:, 0], N_FOLDS, weights)
+            return
+        folds = pool.folds[pool.member]
+        for fold in range(N_FOLDS):
+            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Fit to some rows and predict others. Estimators that choose settings override it to keep them."""
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
-        model = clone(self).set_params(**seeded)
-        return fit_quietly(model, X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+        return fit_quietly(self._twin(**seeded), X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+
+    def _remember_parameters(self, checked: Any) -> None:
+        """Keep the parameters of this fit, of a copy that nobody changes, for fits to come without some rows."""
+        given = checked.get_params(deep=False)
+        self._fitted_with = {name: value for name, value in given.items() if name not in RUNNING}
+
+    def _twin(self, **settings: Any) -> Any:
+        """An estimator with the parameters of the fit, whatever was set since, and other settings."""
+        return clone(self).set_params(**{**getattr(self, "_fitted_with", {}), **settings})
 
 
 def fit_quietly(model: Any, *data: Any) -> Any:
     """Fit without warnings, which the first fit gave already."""
+    return _quietly(model.fit, *data)
+
+
+def _quietly(call: Callable[..., Any], *data: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(*data)
+        return call(*data)
+
+
+def _concerns(calibrations: Sequence[Calibration], coverage: float) -> Iterator[str]:
+    """Warnings about intervals of such a coverage."""
+    infinite = [found for found in calibrations if not np.isfinite(found.bands(coverage).low).all()]
+    if infinite:
+        needed = max(found.rows_needed(coverage) for found in infinite)
+        yield (
+            f"Intervals are infinite: {infinite[0].n_rows:.0f} calibration rows are too few for "
+            f"coverage={coverage:g}, which takes {needed}. Lower the coverage, or calibrate with more rows."
+        )
+    if any(found.source == "unstable" for found in calibrations):
+        yield (
+            "Intervals are widened, and their coverage is not promised: fits without a fifth of the rows differ from "
+            "one another by more than their errors, so that few rows decide what is predicted. Look for gross errors "
+            "in y, or calibrate(X, y) with rows that were kept back."
+        )

@@ -9,19 +9,21 @@ import numpy as np
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
-from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings, fit_local
+from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
+from skewridge.cells.table_fit import TableFit, fit_table, predict_left_out, predict_table
 from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
+from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
-from skewridge.features.rank_forms import FeatureForms, learn_forms
+from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaling import is_constant
-from skewridge.levels.blend import stated_risk
-from skewridge.levels.planning import LevelSize, require_memory
+from skewridge.levels.planning import LevelSize, is_small, require_memory
+from skewridge.levels.risk import stated_risk
 from skewridge.model_selection import draw_seed
-from skewridge.ridge.distinct import DistinctRows, collapse_rows
+from skewridge.response.grouping import RowGroups
 
 
 class LocalKernelRidge(HonestEstimator):
@@ -58,15 +60,19 @@ class LocalKernelRidge(HonestEstimator):
     Attributes
     ----------
     loo_prediction_ : (N,) or (N, p) array
-        Predictions of the training rows by fits without them, given scales and cells.
+        Predictions of the training rows by fits without them, given scales and cells; with ``groups``, below 3,000
+        of them or 50 a column, by five fits without folds of them; with ``order`` by fits to earlier rows, and nan for
+        the first half.
     risk_ : StatedRisk, or a tuple of them
-        The stated error, from ``loo_prediction_``: it does not see that scales were learned from the same rows.
+        The stated error, from ``loo_prediction_``. Rows left out one by one do not see that scales were learned from
+        them.
     feature_scale_ : (d,) array, the learned scale of every column
     dropped_features_ : list
         Columns (names where there are any) that are constant or whose learned scale is negligible.
     ridge_ : float
     n_cells_ : int, in all partitions
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
     Notes
     -----
@@ -107,7 +113,7 @@ class LocalKernelRidge(HonestEstimator):
         self.verbose = verbose
 
     @followed
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Learn scales and ridge on balls, cut x into cells, solve every cell.
 
         Parameters
@@ -116,36 +122,43 @@ class LocalKernelRidge(HonestEstimator):
         y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+        groups : (N,) array, series or list of labels, optional
+            Rows of one label (a patient, a site, a series) share what no column tells, and new rows come with other
+            labels: whole groups are left out wherever rows are, and ``risk_`` and
+            intervals are for rows of new groups.
+        order : (N,) array, series or list, optional
+            Times or places along which new rows come later: the later half, in five blocks, is predicted by fits to
+            what lies before, and ``risk_`` and intervals are for rows up to a block (a tenth of the rows) ahead. Not
+            together with ``groups``.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        checked, X, y = self._check_data(X, y, self._job, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y, self._job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
+        together = dependence_of(given, groups, order, kept, len(X), weights)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         require_memory(self._size(len(kept), X.shape[1], n_outputs), self._budget, self._job)
         seed = draw_seed(self.random_state)
         Y = y[kept].reshape(len(kept), -1)
-        distinct = collapse_rows(X[kept], Y, weights, seed)
-        rows = X[kept][distinct.rows]
-        forms = learn_forms(rows, distinct.frequencies)
-        fit = self._fit_cells(forms(rows), Y, distinct, seed)
+        found, left_out = self._fit_cells(X[kept], Y, weights, together, seed)
 
-        self._take_over(checked)
+        self._take_over(checked, X[kept])
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
-        self._forms, self._means = forms, np.average(Y, axis=0, weights=weights)
+        self._forms, self._means, fit = found.forms, found.means, found.fit
         self._model = None if fit is None else fit.model
         self._remember_cells(fit)
-        left_out = np.repeat(self._means[None, :], len(distinct), axis=0) if fit is None else fit.left_out
-        honest = clipped(left_out[distinct.member], self._ends)
+        honest = clipped(left_out, self._ends)
         self._remember_honest(X, kept, honest, Y, weights)
         risks = [
-            stated_risk(own, predicted, weights, member=distinct.member)
+            stated_risk(own, predicted, weights, member=found.distinct.member, draws=found.distinct.draws)
             for own, predicted in zip(Y.T, honest.T, strict=True)
         ]
         self.risk_ = self._one_or_all([self._placed(risk, kept) for risk in risks])
+        if together is None:
+            warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))
         if fit is not None and not fit.learned.learned:
             warn_user(
                 "No step of learning could be used, and the features' scales are their starting values. Look for a "
@@ -154,9 +167,12 @@ class LocalKernelRidge(HonestEstimator):
         return self
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
-        if self._model is None:
-            return np.repeat(self._means[None, :], len(X), axis=0)
-        return self._model.predict(self._forms(X))
+        return predict_table(self._forms, self._model, self._means, X)
+
+    @property
+    def _column_forms(self) -> FeatureForms:
+        """The forms of the training columns."""
+        return self._forms
 
     def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
         return LevelSize(
@@ -169,19 +185,17 @@ class LocalKernelRidge(HonestEstimator):
             outer_folds=False,
         )
 
-    def _fit_cells(self, forms: FloatArray, Y: FloatArray, distinct: DistinctRows, seed: int) -> LocalFit | None:
-        """The fit to distinct rows; None where nothing but the mean can be fitted."""
-        if len(distinct) < 2 or not forms.shape[1] or is_constant(distinct.Y):
-            return None
-        scores = scores_of(self.scoring, Y, distinct.weights)
-        return fit_local(
-            forms,
-            distinct.Y,
-            distinct.frequencies,
-            settings=LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed),
-            weights=None if scores is None else distinct.totals(scores),
-            job=self._job.here,
-        )
+    def _fit_cells(
+        self, X: FloatArray, Y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
+    ) -> tuple[TableFit, FloatArray]:
+        """The fit to all rows, and predictions of them by fits without them."""
+        rows, job = (X, Y, weights), self._job.here
+        scores = None if is_constant(Y) else scores_of(self.scoring, Y, weights)
+        settings = LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed)
+        found = fit_table(*rows, settings=settings, scores=scores, groups=together, job=job)
+        if together is None or not is_small(together.n_draws, X.shape[1]):
+            return found, found.left_out
+        return found, predict_left_out(*rows, together, settings=settings, scores=scores, job=job)
 
     def _remember_cells(self, fit: LocalFit | None) -> None:
         none = np.zeros(self._forms.n_columns)

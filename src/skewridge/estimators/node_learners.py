@@ -8,9 +8,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn import config_context, get_config
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skewridge.estimators.any_rows import AnyRows
-from skewridge.nodes.sample_weights import weights_name
+from skewridge.nodes.sample_weights import inside, weights_name
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,6 +45,29 @@ def seeded(estimator: Any, seed: int) -> Any:
         name for name, value in params if name.split("__")[-1] == "random_state" and not isinstance(value, Integral)
     ]
     return estimator.set_params(**{name: int(random.integers(2**31 - 1)) for name in free})
+
+
+def encodes_tables(estimator: Any) -> bool:
+    """True if the first that sees the rows may turn times into numbers.
+
+    scikit-learn's own learners and transformers take them for counts of nanoseconds, all but those that hand columns on
+    to others.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skewridge import TableEncoder
+    >>> encodes_tables(Ridge()), encodes_tables(make_pipeline(TableEncoder(), Ridge()))
+    (False, True)
+    """
+    if isinstance(estimator, Pipeline):
+        return encodes_tables(estimator.steps[0][1])
+    within = inside(estimator)
+    if within is not None:
+        return encodes_tables(within)
+    hands_on = isinstance(estimator, ColumnTransformer | FunctionTransformer | FeatureUnion)
+    return hands_on or type(estimator).__module__.partition(".")[0] != "sklearn"
 
 
 def as_configured(task: Callable[[Item], Result]) -> Callable[[Item], Result]:

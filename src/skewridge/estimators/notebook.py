@@ -105,7 +105,7 @@ def cells_summary(model: Any) -> dict[str, str]:
     return {
         "cells": f"{model.n_cells_:,} in {model.n_partitions if model.n_cells_ > 1 else 1} partition(s)",
         "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
-        "stated error": f"{_stated(model)} (by leave-one-out)",
+        "stated error": f"{_stated(model)} (of rows left out)",
         "features": _features(model),
     }
 

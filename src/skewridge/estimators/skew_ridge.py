@@ -12,8 +12,9 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.following import repeated
-from skewridge.engine.job import Job, one_blas_thread
+from skewridge.engine.job import Job
 from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
 from skewridge.estimators.companions import (
@@ -23,9 +24,11 @@ from skewridge.estimators.companions import (
     companion_names,
     companion_predictions,
 )
+from skewridge.estimators.dependence import dependence_of
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.features.rank_forms import FeatureForms
 from skewridge.levels.blend import MOST_MEMBERS
 from skewridge.levels.companions import companion_values
 from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
@@ -34,6 +37,7 @@ from skewridge.levels.planning import LevelSize, require_memory
 from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
+from skewridge.response.grouping import RowGroups
 
 MOST_KERNELS = 4  # which leave room for companions: a blend takes a few members more
 
@@ -82,7 +86,8 @@ class SkewRidge(HonestEstimator):
         ``loo_prediction_``.
     loo_prediction_ : (N,) or (N, p) array
         Predictions of the training rows by fits without them: leave-one-out given scales, cells and level 1; of five
-        outer folds around the whole fit below 3,000 rows or 50 rows a column.
+        outer folds around the whole fit below 3,000 rows (or groups) or 50 a column. With ``order``: by fits to
+        earlier rows, and nan for the first half.
     global_ : GlobalModel, or a tuple of them; None where there are too few rows
         Level 1.
     locals_ : tuple of LocalModel, or a tuple of such tuples
@@ -96,6 +101,7 @@ class SkewRidge(HonestEstimator):
     tuning_ : LevelTuning, or a tuple of them
         What was learned, level 1's ladder, the weights.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
     Notes
     -----
@@ -136,7 +142,7 @@ class SkewRidge(HonestEstimator):
         self.verbose = verbose
 
     @followed
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Fit level 1, the local fits that see it, ridge regression, and the weights that blend them.
 
         Parameters
@@ -145,6 +151,14 @@ class SkewRidge(HonestEstimator):
         y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
+        groups : (N,) array, series or list of labels, optional
+            Rows of one label (a patient, a site, a series) share what no column tells, and new rows come with other
+            labels: whole groups are left out wherever rows are, and scales, weights, ``risk_`` and intervals are for
+            rows of new groups.
+        order : (N,) array, series or list, optional
+            Times or places along which new rows come later: the later half, in five blocks, is predicted by fits to
+            what lies before, and ``risk_`` and intervals are for rows up to a block (a tenth of the rows) ahead. Not
+            together with ``groups``.
 
         Returns
         -------
@@ -152,21 +166,23 @@ class SkewRidge(HonestEstimator):
         """
         self._check_parameters()
         job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
-        checked, X, y = self._check_data(X, y, job, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y, job, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X))
         names = companion_names(self.companions)
         check_companion_weights(self.companions, weights)
-        require_memory(self._size(len(kept), X.shape[1]), self._budget, job)
+        together = dependence_of(given, groups, order, kept, len(X), weights)
+        size = self._size(len(kept), X.shape[1])
+        require_memory(size if together is None else replace(size, n_draws=together.n_draws), self._budget, job)
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
         repeated(Y.shape[1])
-        fits = [self._fit_output(rows, column, weights, seed, job) for column in Y.T]
+        fits = [self._fit_output(rows, column, weights, together, seed, job) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
         tunings = [tuning_of(fit, self._kernels, kept, names) for fit in fits]
         for fit in fits if len(kept) < len(X) else ():  # what cannot be predicted is refused before anything changes
             companion_values(fit.companions, np.delete(X, kept, axis=0))
 
-        self._take_over(checked)
+        self._take_over(checked, rows)
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
         self._models = tuple(fit.model for fit in fits)
         self._remember_levels(fits, tunings)
@@ -195,7 +211,9 @@ class SkewRidge(HonestEstimator):
         """The fitted companions of every output."""
         return (self.companions_,) if self._single else self.companions_
 
-    def _fit_output(self, X: FloatArray, y: FloatArray, weights: FloatArray, seed: int, job: Job) -> BlendedFit:
+    def _fit_output(
+        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int, job: Job
+    ) -> BlendedFit:
         with one_blas_thread():
             return fit_blended(
                 X,
@@ -209,6 +227,7 @@ class SkewRidge(HonestEstimator):
                     companions=as_companions(self.companions),
                 ),
                 scores=scores_of(self.scoring, y[:, None], weights),
+                groups=together,
                 budget=self._budget,
                 job=job,
             )
@@ -234,6 +253,12 @@ class SkewRidge(HonestEstimator):
         """Level 2: one model for every kernel, or a tuple of such tuples for several outputs."""
         levels = [model.members.levels for model in self._models]
         return self._one_or_all([() if two is None else two.locals for two in levels])
+
+    @property
+    def _column_forms(self) -> FeatureForms | None:
+        """The forms of the training columns; None where there are too few rows."""
+        levels = self._models[0].members.levels
+        return None if levels is None else levels.forms
 
     def _size(self, n_rows: int, n_columns: int, n_outputs: int = 1) -> LevelSize:
         """Outputs are fitted one by one, so that their number does not matter."""

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,17 +14,16 @@ import numpy as np
 
 from skewridge._atomic import atomic_file, check_target
 from skewridge._typing import FloatArray
-from skewridge._version import __version__
 from skewridge.engine.checkpoint import Checkpoint
-from skewridge.engine.chunked import RowData, Table
+from skewridge.engine.chunked import Table
 from skewridge.engine.job import Job, named_engine, running_on
-from skewridge.engine.passes import map_rows
-from skewridge.io.sources import engine_for, open_source
+from skewridge.engine.passes import check_rows, map_rows
+from skewridge.estimators.fit_identity import fit_identity
+from skewridge.io.sources import engine_for, files_of, open_source
 
 Estimator = TypeVar("Estimator", bound=Any)
 
 PREDICTED_ROWS = 65_536  # predicted and written at a time
-IDLE = ("n_jobs", "verbose")  # parameters that change no result
 
 
 def fit_source(
@@ -35,7 +33,10 @@ def fit_source(
     features: Sequence[Any] | None = None,
     *,
     sample_weight: Any = None,
+    groups: Any = None,
+    order: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    delimiter: str | None = None,
 ) -> Estimator:
     """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
 
@@ -49,14 +50,18 @@ def fit_source(
     ----------
     estimator : SkewRidge, LocalKernelRidge, AdaptiveKernelRidge or DacKernelRidge
     source : what holds the rows
-        An array; a pandas or polars frame; Parquet or CSV as a file, a folder, a glob or a URL that fsspec knows; a
-        Dask array or frame.
+        An array; a pandas or polars frame; Parquet or CSV (``.csv``, ``.tsv``, ``.txt``, also packed: ``.gz``,
+        ``.bz2``, ``.xz``, ``.zst``) as a file, a folder, a glob or a URL that fsspec knows; a Dask array or frame.
     target : column name, or place in an array; a list of them for several outputs; or the response itself
-    features : column names or places, default all but the target
+    features : column names or places, default all but the target and, in Parquet files, the index of a pandas frame
     sample_weight : (N,) array, optional, for estimators that take it
+    groups, order : (N,) arrays, optional, for estimators that take them
+        Labels of rows that are left out together, or times along which new rows come later; arrays, not names.
     checkpoint : folder, optional
         Where finished nodes and partial sums are kept; the same call after an interruption goes on from there.
         Delete it when the fit is done. SkewRidge and LocalKernelRidge keep nothing there.
+    delimiter : str, optional
+        Between the columns of CSV files; by default a comma, or a tab in ``.tsv`` files.
 
     Returns
     -------
@@ -76,17 +81,19 @@ def fit_source(
     array(['a', 'b'], dtype=object)
     """
     engine = engine_for(source)
-    X, y = open_source(source, target, features, engine, getattr(estimator, "_check_size", None))
+    check_size = getattr(estimator, "_check_size", None)  # of estimators that collect rows into memory and fit there
+    X, y = open_source(source, target, features, engine, check_size, delimiter, read_again=check_size is None)
     if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
         raise TypeError(
             f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use "
             "SkewRidge, or, for rows that do not fit in memory, AdaptiveKernelRidge or DacKernelRidge."
         )
-    store = None if checkpoint is None else Checkpoint(checkpoint, _identity(estimator, X, y))
     weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-    collects = hasattr(estimator, "_check_size")  # into memory here, where it then fits
-    with running_on(named_engine() if collects else engine, store):
-        return estimator.fit(X, y, **weights)
+    labels = {name: own for name, own in (("groups", groups), ("order", order)) if own is not None}
+    identity = {} if checkpoint is None else fit_identity(estimator, X, y, weights.get("sample_weight"), labels)
+    store = None if checkpoint is None else Checkpoint(checkpoint, identity)
+    with running_on(engine if check_size is None else named_engine(), store):
+        return estimator.fit(X, y, **weights, **labels)
 
 
 def predict_source(
@@ -96,6 +103,7 @@ def predict_source(
     features: Sequence[Any] | None = None,
     *,
     return_std: bool = False,
+    delimiter: str | None = None,
 ) -> Path:
     """Predict the rows of a source and write them to a Parquet file, chunk by chunk, in the order of the rows.
 
@@ -103,10 +111,11 @@ def predict_source(
     ----------
     estimator : a fitted estimator
     source : as in :func:`fit_source`
-    out : the file to write; it appears when it is whole
+    out : the file to write; it appears when it is whole, and is never one of those that are read
     features : columns, default those that the estimator was fitted to, or all where it was fitted to unnamed ones
     return_std : bool, default=False
         Whether to write standard deviations as well.
+    delimiter : str, optional, as in :func:`fit_source`
 
     Returns
     -------
@@ -132,13 +141,25 @@ def predict_source(
     known = getattr(estimator, "feature_names_in_", None)
     wanted = list(known) if features is None and known is not None else features
     engine = engine_for(source)
-    X, _ = open_source(source, None, wanted, engine)
+    X, _ = open_source(source, None, wanted, engine, delimiter=delimiter)
+    check_target(out, [*files_of(X), *files_of(source), *files_read_by(estimator)])
     rows = X if isinstance(X, Table) else np.asarray(X)
-    task = partial(_predict_rows, estimator, return_std)
-    blocks = map_rows(
-        task, [rows], Job(engine=engine, verbose=getattr(estimator, "verbose", 0)), "prediction", PREDICTED_ROWS
-    )
-    return _write_parquet(blocks, Path(out))
+    precision = rows.precision if isinstance(rows, Table) else rows.dtype
+    task = partial(_predict_rows, estimator, return_std, precision)
+    job = Job(engine=engine, verbose=getattr(estimator, "verbose", 0))
+    try:
+        return _write_parquet(map_rows(task, [rows], job, "prediction", PREDICTED_ROWS), Path(out))
+    except ValueError:
+        if isinstance(X, Table):
+            check_rows(X, job)  # which names the row, if one is to blame
+        raise
+
+
+def files_read_by(estimator: Any) -> list[str]:
+    """The files that an estimator was fitted to and may read again."""
+    problem, seen = getattr(estimator, "_problem", None), getattr(estimator, "_seen", ())
+    rows = [*([] if problem is None else [problem.X]), *seen[:1]]
+    return [name for part in rows for name in files_of(part)]
 
 
 def check_std(estimator: Any) -> None:
@@ -181,33 +202,13 @@ def _n_outputs(estimator: Any) -> int | None:
     return len(estimator.intercept_) if np.ndim(estimator.intercept_) else None
 
 
-def _identity(estimator: Any, X: RowData, y: Any) -> dict[str, Any]:
-    """Describe a fit so that its checkpoint is not taken for another's; threads do not count."""
-    chunks = [chunk.identity for chunk in X.chunks] if isinstance(X, Table) else [_digest(np.asarray(X))]
-    parameters = {k: _as_text(v) for k, v in estimator.get_params().items() if k not in IDLE}
-    return {
-        "version": __version__,
-        "estimator": type(estimator).__name__,
-        "parameters": parameters,
-        "columns": [str(name) for name in getattr(X, "names", None) or getattr(X, "columns", [])],
-        "source": _digest(np.array(chunks)),
-        "response": _digest(np.asarray(y)),
-    }
+def _predict_rows(estimator: Any, return_std: bool, precision: Any, rows: FloatArray) -> dict[str, FloatArray]:
+    """Columns of predictions; rows come in the order of the estimator's features, without their names.
 
-
-def _as_text(value: Any) -> str:
-    """A parameter as text that does not change from run to run."""
-    if callable(value) or isinstance(value, np.random.RandomState | np.random.Generator):
-        return str(getattr(value, "__qualname__", type(value).__name__))
-    return str(np.asarray(value).tolist())
-
-
-def _digest(values: Any) -> str:
-    return blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).hexdigest()
-
-
-def _predict_rows(estimator: Any, return_std: bool, rows: FloatArray) -> dict[str, FloatArray]:
-    """Columns of predictions; rows come in the order of the estimator's features, without their names."""
+    Tables are read in double precision: rows go back to the one they were given in, which is
+    predicted in.
+    """
+    rows = rows.astype(precision, copy=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         found = estimator.predict(rows, return_std=True) if return_std else (estimator.predict(rows),)

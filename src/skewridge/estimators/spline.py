@@ -7,11 +7,10 @@ from typing import Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
-from skewridge.engine.job import one_blas_thread
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import check_bounds
@@ -19,7 +18,8 @@ from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
-from skewridge.response.sampling import CandidateRows, candidate_rows, distinct_rows
+from skewridge.response.distinct import distinct_rows
+from skewridge.response.sampling import CandidateRows, candidate_rows
 from skewridge.response.slices import check_slice_rule
 from skewridge.splines.fit import Wish, concerns, fit_rows
 from skewridge.splines.terms import Model, check_pairs, check_splines, make_domain, make_model
@@ -92,6 +92,7 @@ class SmoothingSpline(KernelEstimator):
     sigma2_ : float, the estimated variance of the noise, RSS / (N - tr A)
     n_iter_ : int, steps of the search for theta
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
+    feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
     Examples
     --------
@@ -176,7 +177,7 @@ class SmoothingSpline(KernelEstimator):
         with one_blas_thread():
             fit = fit_rows(model, knots, points, unit[:, 0], counts, wish, self._budget, self._job)
 
-        self._take_over(checked)
+        self._take_over(checked, seen[0])
         self._seen, self._seed = (*seen, weights), seed
         self._remember_response(seen[1], weights)
         self._remember_bounds(seen[1])
@@ -224,10 +225,10 @@ class SmoothingSpline(KernelEstimator):
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
-        settings = {"theta": self.theta_, "penalty": self.penalty_, "random_state": self._seed}
-        if not isinstance(self.knots, str):
-            settings["knots"] = "random"
-        return fit_quietly(clone(self).set_params(**settings), X, Y[:, 0], weights).predict(X_new)
+        twin = self._twin(theta=self.theta_, penalty=self.penalty_, random_state=self._seed)
+        if not isinstance(twin.knots, str):
+            twin.set_params(knots="random")
+        return fit_quietly(twin, X, Y[:, 0], weights).predict(X_new)
 
     def _check_parameters(self) -> None:
         if isinstance(self.knots, str):

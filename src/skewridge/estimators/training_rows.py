@@ -21,6 +21,7 @@ class KeepsTrainingRows(KernelEstimator):
 
     dual_coef_: FloatArray
     intercept_: float
+    _left_behind = ()  # its rows go with it, and the parameters to fit some of them again
 
     @cached_property
     def X_fit_(self) -> FloatArray:

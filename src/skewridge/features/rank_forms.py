@@ -9,13 +9,17 @@ Each form is a piecewise linear function of its column, flat beyond its first an
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri
 
+from skewridge._plain_data import PicklesFields
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import TINIEST
 from skewridge.features.scaling import CONSTANT, moments
+from skewridge.features.tails import usual_range
+from skewridge.kernels.kernel import loops_module
 
 MOST_DEVIATIONS = 8.0  # standardised values are clipped here
 MOST_SCORE = 3.0  # and normal scores here
@@ -23,7 +27,7 @@ MOST_KNOTS = 10_000  # of one form: 160 kB in a model file
 
 
 @dataclass(frozen=True)
-class FeatureForms:
+class FeatureForms(PicklesFields):
     """The forms of a table's columns, to be applied to any rows; see :func:`learn_forms`.
 
     Form j of a row is ``scores[j]`` interpolated at ``knots[j]`` for its value of column
@@ -55,9 +59,26 @@ class FeatureForms:
                 f"learned from; got an array of shape {X.shape}"
             )
         out = np.empty((len(X), len(self)))
-        for j, column in enumerate(self.columns):
-            out[:, j] = _interpolate(X[:, column], self.knots[j], self.scores[j])
+        loops_module().interpolate(np.ascontiguousarray(X, dtype=np.float64), *self._packed, out)
         return out
+
+    @cached_property
+    def _packed(self) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+        """Columns, all knots and scores one after another, and where those of every form begin."""
+        starts = np.cumsum([0, *(len(own) for own in self.knots)])
+        knots, scores = (np.concatenate([np.empty(0), *own]) for own in (self.knots, self.scores))
+        return np.asarray(self.columns, dtype=np.int64), knots, scores, starts
+
+    def places_of(self, some: FeatureForms) -> IntArray | None:
+        """Where some forms, of the same table, stand among these; None if any of them does not."""
+        places = {(int(c), bool(r)): j for j, (c, r) in enumerate(zip(self.columns, self.ranked, strict=True))}
+        wanted = zip(some.columns.tolist(), some.ranked.tolist(), strict=True)
+        found = [places.get(own, -1) for own in wanted]
+        same = all(
+            j >= 0 and np.array_equal(self.knots[j], knots) and np.array_equal(self.scores[j], scores)
+            for j, knots, scores in zip(found, some.knots, some.scores, strict=True)
+        )
+        return np.array(found, dtype=np.int64) if same else None
 
     def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
         """Some of the forms, by a mask or by their places."""
@@ -99,9 +120,9 @@ class FeatureForms:
 def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> FeatureForms:
     """Learn the forms of a table's columns, each of mean 0 and standard deviation 1.
 
-    A column that varies is standardised, (x - mean) / sd clipped at 8 and at its range, and turned into normal
-    scores of its mid-ranks, clipped at 3. A column of two values needs one form, a constant one
-    none. Standardised forms come first.
+    A column that varies is standardised, (x - mean) / sd clipped at 8 and at its range (and before that at 25
+    robust deviations, IQR / 1.349, from its median), and turned into normal scores of its mid-ranks, clipped at 3.
+    A column of two values needs one form, a constant one none. Standardised forms come first.
 
     Parameters
     ----------
@@ -155,7 +176,11 @@ def _varies(values: FloatArray, totals: FloatArray) -> bool:
 
 
 def _standardised(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Knots at the ends of the column's range, at most 8 standard deviations either side of the mean."""
+    """Knots at the ends of the column's range, at most 8 standard deviations either side of the mean.
+
+    Values far from all others are moved nearer first: one absurd cell must not make the others look alike.
+    """
+    values = np.clip(values, *usual_range(values, totals))
     mean, deviation = moments(values, totals)
     ends = (values[[0, -1]] - mean) / deviation
     reach = np.clip(ends, -MOST_DEVIATIONS, MOST_DEVIATIONS)
@@ -197,7 +222,6 @@ def _flat_beyond(low: float, high: float, knots: FloatArray, scores: FloatArray)
 
 def _interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:
     """Piecewise linear, flat beyond the ends; by shares of an interval, which cannot overflow."""
-    x = np.clip(x, knots[0], knots[-1])
-    left = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
-    share = (x - knots[left]) / (knots[left + 1] - knots[left])
-    return np.asarray(scores[left] + share * (scores[left + 1] - scores[left]))
+    out, first = np.empty((len(x), 1)), np.zeros(1, dtype=np.int64)
+    loops_module().interpolate(x[:, None], first, knots, scores, np.array([0, len(knots)]), out)
+    return out[:, 0]

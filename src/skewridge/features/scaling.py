@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import TINIEST
 from skewridge.engine.chunked import RowData, is_held
 from skewridge.engine.job import Job
@@ -14,6 +14,7 @@ from skewridge.engine.passes import extremes, sum_rows
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
+ROUNDING = 8 * float(np.finfo(np.float64).eps)  # a response that varies by no more than this share of its size is
 
 
 @dataclass(frozen=True)
@@ -37,26 +38,39 @@ def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[Fl
 
     Units are powers of two: what is computed is the same to the last bit in any of them, and nothing overflows.
     """
-    largest = np.maximum(np.abs(Y).max(axis=0), TINIEST)
-    means = np.average(Y / largest, axis=0, weights=weights) * largest if centre else np.zeros(Y.shape[1])
+    low = Y.min(axis=0)
+    means = low + np.average(Y - low, axis=0, weights=weights) if centre else np.zeros(Y.shape[1])
     centred = Y - means
+    centred[:, constant_outputs(Y) & centre] = 0.0
     size = np.abs(centred).max(axis=0)
-    centred[:, size <= CONSTANT * largest] = 0.0  # what is left of a constant output is rounding
     units = 2.0 ** np.floor(np.log2(np.maximum(size, TINIEST)))
     return centred / units, means, units
 
 
 def moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
-    """The weighted mean and standard deviation; no size of values overflows or vanishes."""
-    unit = float(np.abs(values).max()) or 1.0
-    scaled = values / unit
+    """The weighted mean and standard deviation; no size of values overflows or vanishes, no offset costs digits."""
+    low = float(values.min())
+    unit = float(np.ptp(values)) or 1.0
+    scaled = (values - low) / unit
     mean = float(np.average(scaled, weights=totals))
-    return mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
+    return low + mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
+
+
+def constant_outputs(Y: FloatArray) -> BoolArray:
+    """Which outputs of Y, (N, p), vary by no more than rounding: a few units in the last place of their size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> constant_outputs(np.array([[0.3, 1e14], [0.1 + 0.2, 1e14 + 1.0]]))
+    array([ True, False])
+    """
+    return np.asarray(np.ptp(Y, axis=0) <= ROUNDING * np.abs(Y).max(axis=0))
 
 
 def is_constant(Y: FloatArray) -> bool:
     """True if every output of Y, (N, p), is constant up to rounding."""
-    return bool(np.all(np.ptp(Y, axis=0) <= CONSTANT * np.abs(Y).max(axis=0)))
+    return bool(np.all(constant_outputs(Y)))
 
 
 def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:

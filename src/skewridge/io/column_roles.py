@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -13,8 +13,10 @@ def names_columns(target: Any) -> bool:
     return isinstance(first, str | Integral)
 
 
-def pick(known: Sequence[Any], target: Any, features: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:
-    """The columns of the features, all but the targets where none are named, and those of the response.
+def pick(
+    known: Sequence[Any], target: Any, features: Sequence[Any] | None, index: Collection[Any] = ()
+) -> tuple[list[Any], list[Any]]:
+    """The columns of the features, all but targets and index where none are named, and those of the response.
 
     Examples
     --------
@@ -22,7 +24,7 @@ def pick(known: Sequence[Any], target: Any, features: Sequence[Any] | None) -> t
     (['a', 'b'], ['y'])
     """
     targets = [] if not names_columns(target) else list(target) if isinstance(target, list | tuple) else [target]
-    columns = [name for name in known if name not in targets] if features is None else list(features)
+    columns = [name for name in known if name not in (*targets, *index)] if features is None else list(features)
     missing = [name for name in [*targets, *columns] if name not in known]
     if missing or not columns:
         raise ValueError(f"The source has the columns {list(known)}; got {missing or 'none for features'}.")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import Table
-from skewridge.engine.job import Engine
-from skewridge.engine.passes import BLOCK_ROWS, FAN_IN
-from skewridge.io.column_roles import array_parts, frame_parts
+from skewridge._validation import check_no_times, check_same_order
+from skewridge.engine.chunked import Table, digest
+from skewridge.engine.job import Engine, Job
+from skewridge.engine.passes import BLOCK_ROWS, FAN_IN, stamp_rows
+from skewridge.io.column_roles import array_parts, frame_parts, names_columns
+from skewridge.io.stamps import check_content
 
 CHUNK_BLOCKS = (FAN_IN, 512)  # fewest and most blocks of a chunk
 
@@ -23,6 +25,7 @@ class LazyChunk:
 
     value: Any
     n_rows: int
+    content: str = ""  # digest of the rows, where they are made anew in every pass
 
     @property
     def handle(self) -> Any:
@@ -36,15 +39,22 @@ class LazyChunk:
     @property
     def identity(self) -> str:
         """Dask names values by what they are made of."""
-        return str(self.value.key)
+        return f"{self.value.key}:{self.content}"
 
-    def __str__(self) -> str:
-        return f"Dask's {self.value.key}"
+    def where(self, row: int) -> str:
+        """Where one of the rows stands, for people."""
+        return f"row {row:,} of Dask's {self.value.key}"
 
     def read(self) -> FloatArray:
         """The rows, here."""
         found = self.value.result() if self._is_future else self.value.compute()
-        return np.ascontiguousarray(found, dtype=np.float64)
+        rows = np.ascontiguousarray(found, dtype=np.float64)
+        check_content(str(self), rows, self.content)
+        return rows
+
+    def stamped(self) -> LazyChunk:
+        """The chunk with the digest of its rows; a future, which holds them, as it is."""
+        return self if self._is_future else replace(self, content=digest(self.read()))
 
 
 def is_collection(source: Any) -> bool:
@@ -64,21 +74,28 @@ def open_collection(
     features: Sequence[Any] | None,
     engine: Engine | None,
     check_size: Callable[[int, int, int], None] | None = None,
+    read_again: bool = False,
 ) -> tuple[Table, FloatArray | None]:
     """The features as a table, of a size that was checked, and the response, which comes here."""
     named = hasattr(source, "columns")
     X, y = (frame_parts if named else array_parts)(source, target, features)
+    check_no_times("X", X)
     names = tuple(str(name) for name in X.columns) if named else None
     array = X.to_dask_array(lengths=True) if named else X
     if np.isnan(array.shape[0]):
         array = array.compute_chunk_sizes()
     if check_size is not None:
         check_size(array.shape[0], array.shape[1], n_outputs(y))
+    y = y.compute() if is_collection(y) else y
+    if named and not names_columns(target) and hasattr(y, "iloc"):
+        check_same_order(X.index.compute().to_series(), y)
     chunks = _chunks(array.astype(np.float64), engine)
     precision = np.float32 if array.dtype == np.float32 else np.float64
     take = None if engine is None else engine.take
     table = Table(chunks, array.shape[1], names, precision, take=take)
-    return table, None if y is None else np.asarray(y.compute() if is_collection(y) else y)
+    if read_again and engine is None:  # which would hold what it has made
+        table = stamp_rows(table, Job())
+    return table, None if y is None else np.asarray(y)
 
 
 def _chunks(array: Any, engine: Engine | None) -> tuple[LazyChunk, ...]:

@@ -5,24 +5,24 @@ A chunk is a recipe, a few words long: any machine that sees the file can read i
 
 from __future__ import annotations
 
-import csv
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from glob import glob, has_magic
-from io import BytesIO
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray
+from skewridge.engine.chunked import digest
+from skewridge.io.csv_files import Dialect, Rows, count_rows, read_bytes, reading, scan
+from skewridge.io.csv_types import read_numbers
+from skewridge.io.listing import is_csv, list_files
+from skewridge.io.parquet_files import in_one_line, index_columns, open_parquet, read_row_group
+from skewridge.io.stamps import check_content, check_stamp, file_stamp
 
-CSV_BYTES = 8 << 20  # of a chunk
 NEAR_BYTES = 64e6  # of chunks that stay in memory once they were read; the last one always does
-SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,22 @@ class FileChunk:
     url : path, or URL that fsspec knows
     start, stop : row group and the next one (Parquet), or first and last byte (CSV)
     n_rows : rows in the chunk
-    columns : what is read, in order
-    header : all columns of a CSV file
+    first : rows of the file before the chunk
     stamp : size and time of the file
+    dialect : of a CSV file; None of a Parquet file
+    columns : what is read, in order
+    content : digest of the rows, where they are read more than once
     """
 
     url: str
     start: int
     stop: int
     n_rows: int
-    columns: tuple[str, ...]
-    header: tuple[str, ...] = ()
+    first: int
     stamp: str = ""
+    dialect: Dialect | None = None
+    columns: tuple[str, ...] = ()
+    content: str = ""
 
     @property
     def handle(self) -> FileChunk:
@@ -54,19 +58,30 @@ class FileChunk:
 
     @property
     def identity(self) -> str:
-        """File, place and stamp."""
-        return f"{self.url}:{self.start}:{self.stop}:{self.stamp}"
+        """File, place and stamps."""
+        return f"{self.url}:{self.start}:{self.stop}:{self.stamp}:{self.content}"
 
     def __str__(self) -> str:
-        place = f"bytes {self.start:,} to {self.stop:,}" if self.header else f"row group {self.start}"
+        place = f"row group {self.start}" if self.dialect is None else f"bytes {self.start:,} to {self.stop:,}"
         return f"{place} of {self.url}"
 
+    def where(self, row: int) -> str:
+        """Where one of the rows stands, for people: rows of a CSV file are counted from its header."""
+        return f"row {row:,} of {self}" if self.dialect is None else f"row {self.first + row:,} of {self.url}"
+
+    def stamped(self) -> FileChunk:
+        """The chunk with the digest of its rows, which every further reading is compared with."""
+        return replace(self, content=digest(self._decoded()))
+
     def read(self) -> FloatArray:
-        """The rows, (n, d); nulls are nan."""
+        """The rows, (n, d), of a file that has not changed; nulls are nan."""
         with _LOCK:
-            if self in _NEAR:
+            near = _NEAR.get(self)
+            if near is not None:
                 _NEAR.move_to_end(self)
-                return _NEAR[self]
+        if near is not None:
+            check_stamp(str(self), self.url, self.stamp)
+            return near
         rows = self._decoded()
         rows.flags.writeable = False  # others may be given the same rows
         with _LOCK:
@@ -79,11 +94,10 @@ class FileChunk:
         import pyarrow as pa
 
         try:
-            table = _csv_table(self) if self.header else _row_group(self)
-            rows = _numbers(table, self.columns)
+            rows = _numbers(self._table(), self.columns)
         except (OSError, KeyError, IndexError, pa.ArrowException) as error:
             raise OSError(
-                f"Cannot read {self}: {_words(error)} The file is damaged, or was changed or removed after it was "
+                f"Cannot read {self}: {in_one_line(error)} The file is damaged, or was changed or removed after it was "
                 "opened. Restore it and run again; with checkpoint=, finished work is not redone."
             ) from error
         if len(rows) != self.n_rows:
@@ -91,7 +105,16 @@ class FileChunk:
                 f"{self} holds {len(rows):,} rows and held {self.n_rows:,} when it was opened. Do not change files "
                 "while they are read; run again."
             )
+        check_stamp(str(self), self.url, self.stamp)
+        check_content(str(self), rows, self.content)
         return rows
+
+    def _table(self) -> Any:
+        if self.dialect is None:
+            return read_row_group(self.url, self.start, self.columns)
+        content = read_bytes(self.url, self.start, self.stop)
+        with reading(self.url):
+            return read_numbers(Rows(content, self.first), self.dialect, self.columns)
 
 
 _LOCK = threading.Lock()
@@ -100,16 +123,22 @@ _NEAR: OrderedDict[FileChunk, FloatArray] = OrderedDict()
 
 @dataclass(frozen=True)
 class Files:
-    """Opened files: numpy's types of all columns (None: no numbers), and (url, start, stop, rows, stamp) of chunks."""
+    """Opened files.
+
+    Attributes
+    ----------
+    types : numpy's types of all columns; None where one does not hold numbers
+    index : columns that hold the index of a pandas frame
+    parts : all chunks, without columns
+    """
 
     types: dict[str, Any]
-    places: tuple[tuple[str, int, int, int, str], ...]
-    is_csv: bool
+    index: frozenset[str]
+    parts: tuple[FileChunk, ...]
 
     def chunks(self, columns: Sequence[str]) -> tuple[FileChunk, ...]:
         """The chunks with some of the columns."""
-        wanted, header = tuple(columns), tuple(self.types) if self.is_csv else ()
-        return tuple(FileChunk(*place[:4], wanted, header, place[4]) for place in self.places)
+        return tuple(replace(part, columns=tuple(columns)) for part in self.parts)
 
     def precision(self, columns: Sequence[str]) -> Any:
         """The dtype of an array of these columns: float32 where all fit in it, else float64."""
@@ -117,149 +146,43 @@ class Files:
         return np.float32 if common == np.float32 else np.float64
 
 
-def open_files(source: str | os.PathLike[str]) -> Files:
+def open_files(source: str | os.PathLike[str], delimiter: str | None = None) -> Files:
     """Look at a file, a folder, a glob or a URL; nothing is read but footers, and CSV files to count their rows."""
     urls = list_files(source)
-    kinds = {SUFFIXES[Path(url).suffix.lower()] for url in urls}
+    kinds = {is_csv(url) for url in urls}
     if len(kinds) > 1:
         raise ValueError(f"{os.fspath(source)!r} holds Parquet and CSV files. Name those of one kind, as with a glob.")
-    is_csv = kinds == {"csv"}
-    opened = [_open_csv(url) if is_csv else _open_parquet(url) for url in urls]
-    types = opened[0][0]
-    for url, (others, _) in zip(urls, opened, strict=True):
-        if set(others) != set(types) or (is_csv and list(others) != list(types)):
-            differing = sorted(set(others) ^ set(types)) or "their order"
+    opened = [_open_csv(url, delimiter) if is_csv(url) else _open_parquet(url) for url in urls]
+    types = opened[0].types
+    for url, other in zip(urls, opened, strict=True):
+        if set(other.types) != set(types):
+            differing = sorted(set(other.types) ^ set(types))
             raise ValueError(f"{url} and {urls[0]} have different columns: {differing}. Files of a source share them.")
-    places = tuple(place for _, found in opened for place in found if place[3])
-    if not places:
+    parts = tuple(part for found in opened for part in found.parts if part.n_rows)
+    if not parts:
         raise ValueError(f"{os.fspath(source)!r} holds no rows.")
-    return Files(_common_types([found for found, _ in opened]), places, is_csv)
+    index = frozenset[str]().union(*(found.index for found in opened))
+    return Files(_common_types([found.types for found in opened]), index, parts)
 
 
-def list_files(source: str | os.PathLike[str]) -> list[str]:
-    """The Parquet or CSV files that a path, folder, glob or URL means, in the order of their names."""
-    text = os.fspath(source)
-    found = _listed_there(text) if "://" in text else _listed_here(text)
-    urls = sorted(url for url in found if Path(url).suffix.lower() in SUFFIXES and Path(url).name[0] not in "._")
-    if not urls:
-        raise FileNotFoundError(
-            f"{text!r} names no Parquet or CSV file ({', '.join(SUFFIXES)}); pass a file, a folder, a glob or a URL."
-        )
-    return urls
-
-
-def _listed_here(text: str) -> list[str]:
-    if has_magic(text) and not Path(text).exists():
-        return [path for path in glob(text, recursive=True) if Path(path).is_file()]
-    path = Path(text)
-    return [str(p) for p in path.rglob("*") if p.is_file()] if path.is_dir() else [text] if path.is_file() else []
-
-
-def _listed_there(text: str) -> list[str]:
-    from fsspec.core import url_to_fs
-
-    system, path = url_to_fs(text)
-    found = system.glob(path) if has_magic(path) else system.find(path)
-    return [system.unstrip_protocol(name) for name in found]
-
-
-def _opened(url: str, native: bool = False) -> Any:
-    """The file, for reading; as pyarrow reads it fastest, or as Python does."""
-    if "://" not in url:
-        import pyarrow as pa
-
-        return pa.OSFile(url, "rb") if native else open(url, "rb")
-    import fsspec
-
-    return fsspec.open(url, "rb").open()
-
-
-def _stamp(url: str) -> str:
-    if "://" not in url:
-        found = os.stat(url)
-        return f"{found.st_size}-{found.st_mtime_ns}"
-    from fsspec.core import url_to_fs
-
-    system, path = url_to_fs(url)
-    info = system.info(path)
-    times = [str(info[key]) for key in ("ETag", "LastModified", "mtime", "created") if key in info]
-    return "-".join([str(info.get("size")), *times[:1]])
-
-
-def _open_parquet(url: str) -> tuple[dict[str, Any], list[tuple[str, int, int, int, str]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with _opened(url, native=True) as file:
-            opened = pq.ParquetFile(file)
-            schema, meta = opened.schema_arrow, opened.metadata
-            groups = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
-    except (OSError, pa.ArrowException) as error:
-        raise OSError(f"Cannot read the footer of {url}: {_words(error)} Is it a whole Parquet file?") from error
-    stamp = _stamp(url)
+def _open_parquet(url: str) -> Files:
+    schema, groups = open_parquet(url)
+    stamp, before = file_stamp(url), np.cumsum([0, *groups]).tolist()
     types = {field.name: _numpy_type(field.type) for field in schema}
-    return types, [(url, i, i + 1, n, stamp) for i, n in enumerate(groups)]
+    parts = tuple(FileChunk(url, i, i + 1, n, before[i], stamp) for i, n in enumerate(groups))
+    return Files(types, frozenset(index_columns(schema)), parts)
 
 
-def _open_csv(url: str) -> tuple[dict[str, Any], list[tuple[str, int, int, int, str]]]:
-    stamp = _stamp(url)
-    with _opened(url) as file:
-        first = file.readline()
-        header = tuple(next(csv.reader([first.decode("utf-8-sig")]), []))
-        ranges = list(_line_ranges(file, len(first)))
-    chunks = [FileChunk(url, start, stop, 0, header[:1], header, stamp) for start, stop in ranges]
-    return dict.fromkeys(header, np.float64), [(url, c.start, c.stop, _count_lines(c), stamp) for c in chunks]
-
-
-def _line_ranges(file: Any, start: int) -> Iterator[tuple[int, int]]:
-    """Cut what is left of a file into ranges of bytes that end with a line."""
-    while True:
-        file.seek(start + CSV_BYTES - 1)
-        line = file.readline()  # the rest of the line that the range would cut
-        stop = start + CSV_BYTES - 1 + len(line)
-        if not line:
-            stop = file.seek(0, os.SEEK_END)
-            if stop > start:
-                yield start, stop
-            return
-        yield start, stop
-        start = stop
-
-
-def _count_lines(chunk: FileChunk) -> int:
-    with _opened(chunk.url) as file:
-        file.seek(chunk.start)
-        lines = file.read(chunk.stop - chunk.start).split(b"\n")
-    return sum(1 for line in lines if line.strip(b"\r"))
-
-
-def _csv_table(chunk: FileChunk) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv as pa_csv
-
-    with _opened(chunk.url) as file:
-        file.seek(chunk.start)
-        content = file.read(chunk.stop - chunk.start)
-    return pa_csv.read_csv(
-        BytesIO(content),
-        pa_csv.ReadOptions(column_names=list(chunk.header)),
-        convert_options=pa_csv.ConvertOptions(
-            include_columns=list(chunk.columns), column_types=dict.fromkeys(chunk.columns, pa.float64())
-        ),
-    )
-
-
-def _words(error: Exception) -> str:
-    """An error in one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split()).rstrip('.')}."
-
-
-def _row_group(chunk: FileChunk) -> Any:
-    import pyarrow.parquet as pq
-
-    with _opened(chunk.url, native=True) as file:
-        return pq.ParquetFile(file).read_row_group(chunk.start, columns=list(chunk.columns))
+def _open_csv(url: str, delimiter: str | None) -> Files:
+    stamp = file_stamp(url)
+    dialect, ranges = scan(url, delimiter)
+    parts, first = list[FileChunk](), 0
+    with reading(url):
+        for start, content in ranges:
+            n_rows = count_rows(Rows(content, first), dialect)
+            parts.append(FileChunk(url, start, start + len(content), n_rows, first, stamp, dialect))
+            first += n_rows
+    return Files(dict.fromkeys(dialect.names, np.dtype(np.float64)), frozenset(), tuple(parts))
 
 
 def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:

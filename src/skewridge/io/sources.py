@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import Table
+from skewridge._validation import check_no_times
+from skewridge.engine.chunked import Table, held_numbers
 from skewridge.engine.dask import engine_at_hand
 from skewridge.engine.job import Engine, Job, named_engine
-from skewridge.engine.passes import map_rows
+from skewridge.engine.memory import require_on_worker
+from skewridge.engine.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.column_roles import array_parts, frame_parts, pick
 from skewridge.io.dask_collections import is_collection, n_outputs, open_collection
-from skewridge.io.files import Files, open_files
+from skewridge.io.files import FileChunk, Files, open_files
 
 READ_ROWS = 65_536  # of a response that are read at a time
 
@@ -41,37 +43,56 @@ def open_source(
     features: Sequence[Any] | None = None,
     engine: Engine | None = None,
     check_size: SizeCheck | None = None,
+    delimiter: str | None = None,
+    read_again: bool = False,
 ) -> tuple[Any, Any]:
     """Return the features, as a table where they are not in memory, and the response; no target, no response.
 
-    ``check_size`` is asked before any row of a table, or of its response, is read.
+    ``check_size`` is asked before any row of a table, or of its response, is read; ``delimiter`` is that of CSV files.
+    Where rows will be ``read_again``, a digest of each chunk is taken, which every pass is compared with.
     """
     if is_path(source):
-        return _open_paths(source, target, features, engine, check_size)
+        return _open_paths(open_files(source, delimiter), target, features, engine, check_size, read_again)
     if is_collection(source):
-        return open_collection(source, target, features, engine, check_size)
+        return open_collection(source, target, features, engine, check_size, read_again)
     if hasattr(source, "columns"):
-        return frame_parts(source, target, features)
+        X, y = frame_parts(source, target, features)
+        check_no_times("X", X)
+        return X, y
     return array_parts(np.asarray(source), target, features)
 
 
 def _open_paths(
-    source: Any,
+    files: Files,
     target: Any,
     features: Sequence[Any] | None,
     engine: Engine | None,
     check_size: SizeCheck | None,
+    read_again: bool,
 ) -> tuple[Table, FloatArray | None]:
-    files = open_files(source)
-    columns, targets = pick(list(files.types), target, features)
+    columns, targets = pick(list(files.types), target, features, files.index)
     table = _table(files, columns, engine)
     if check_size is not None:
         check_size(*table.shape, len(targets) or n_outputs(target))
+    if read_again:
+        table = stamp_rows(table, Job(engine=engine))
     if not targets:
         return table, target
-    response = [_table(files, targets, engine)]
-    Y = np.concatenate(list(map_rows(np.asarray, response, Job(engine=engine), "response", READ_ROWS)))
+    response, job = _table(files, targets, engine), Job(engine=engine)
+    Y = np.concatenate(list(map_rows(np.asarray, [response], job, "response", READ_ROWS)))
+    check_rows(response, job, Y, "y")
     return table, Y if isinstance(target, list | tuple) else Y[:, 0]
+
+
+def files_of(rows: Any) -> list[str]:
+    """The files that rows are read from when they are asked for: chunks of files, or an array mapped into memory."""
+    if isinstance(rows, Table):
+        return [chunk.url for chunk in rows.chunks if isinstance(chunk, FileChunk)]
+    found = []
+    while isinstance(rows, np.ndarray):
+        found += [str(rows.filename)] if isinstance(rows, np.memmap) and rows.filename else []
+        rows = rows.base
+    return found
 
 
 def _table(files: Files, columns: list[str], engine: Engine | None) -> Table:
@@ -79,4 +100,8 @@ def _table(files: Files, columns: list[str], engine: Engine | None) -> Table:
     if words:
         raise ValueError(f"Columns {words} do not hold numbers. Encode them, or name others in features=.")
     take = None if engine is None else engine.take
-    return Table(files.chunks(columns), len(columns), tuple(columns), files.precision(columns), take=take)
+    table = Table(files.chunks(columns), len(columns), tuple(columns), files.precision(columns), take=take)
+    if engine is not None:
+        what = f"The largest chunk of the files, with {len(columns)} columns, needs"
+        require_on_worker(8.0 * held_numbers(table), engine.task_bytes, what, "or write smaller row groups")
+    return table

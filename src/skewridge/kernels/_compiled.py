@@ -763,3 +763,25 @@ def scale_gradient(code, degree, left, right, similar, curvature, v, a, out):
             _add_absolutes(left[i], right, i + 1, row, out)
         else:
             _add_squares(left[i], right, i + 1, row, out)
+
+
+@njit(nogil=True, cache=True)
+def interpolate(table, columns, knots, scores, starts, out):
+    """Piecewise linear functions of columns, flat beyond their first and last knot.
+
+    Function j is that of column columns[j], with knots and scores from starts[j] to starts[j + 1];
+    by shares of an interval, which cannot overflow.
+    """
+    for j in range(columns.size):
+        first, last = starts[j], starts[j + 1] - 1
+        for i in range(table.shape[0]):
+            x = min(max(table[i, columns[j]], knots[first]), knots[last])
+            low, high = first, last
+            while high - low > 1:
+                middle = (low + high) // 2
+                if knots[middle] <= x:
+                    low = middle
+                else:
+                    high = middle
+            share = (x - knots[low]) / (knots[low + 1] - knots[low])
+            out[i, j] = scores[low] + share * (scores[low + 1] - scores[low])

@@ -68,13 +68,7 @@ def cross(code: int, degree: int, left: FloatArray, right: FloatArray, out: Floa
 
 
 def cross_blas(
-    code: int,
-    degree: int,
-    left: FloatArray,
-    rows: FloatArray,
-    norms: FloatArray,
-    lower: bool,
-    out: FloatArray,
+    code: int, degree: int, left: FloatArray, rows: FloatArray, norms: FloatArray, lower: bool, out: FloatArray
 ) -> None:
     """k(X, Z); lower is only a saving of the compiled loop."""
     cross(code, degree, left, rows.T, out)
@@ -185,13 +179,7 @@ def matvec_cells(
 
 
 def matvec_blas(
-    code: int,
-    degree: int,
-    left: FloatArray,
-    rows: FloatArray,
-    coef: FloatArray,
-    norms: FloatArray,
-    out: FloatArray,
+    code: int, degree: int, left: FloatArray, rows: FloatArray, coef: FloatArray, norms: FloatArray, out: FloatArray
 ) -> None:
     """k(X, Z) @ coef' with the right points as rows."""
     matvec(code, degree, left, rows.T, coef, out)
@@ -294,3 +282,14 @@ def scale_gradient(
     for f, z in enumerate(right):
         gaps = np.abs(left[:, f, None] - z)
         out[f] = np.sum(pulls * (gaps if code == LAPLACIAN else gaps * gaps))
+
+
+def interpolate(
+    table: FloatArray, columns: IntArray, knots: FloatArray, scores: FloatArray, starts: IntArray, out: FloatArray
+) -> None:
+    for j, column in enumerate(columns):
+        own, values = knots[starts[j] : starts[j + 1]], scores[starts[j] : starts[j + 1]]
+        x = np.clip(table[:, column], own[0], own[-1])
+        left = np.clip(np.searchsorted(own, x, side="right") - 1, 0, len(own) - 2)
+        share = (x - own[left]) / (own[left + 1] - own[left])
+        out[:, j] = values[left] + share * (values[left + 1] - values[left])

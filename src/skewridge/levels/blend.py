@@ -1,4 +1,4 @@
-"""Blend the predictions of a few members, and state the risk of the blend.
+"""Blend the predictions of a few members.
 
 Weights are fitted to *honest* predictions: of every row by fits without it (left out, or
 cross-fitted). The blend's own errors at the training rows then estimate its risk, up to the few
@@ -13,8 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skewridge._typing import FloatArray, IntArray
-from skewridge.metrics import rare_region
+from skewridge._typing import FloatArray
 
 MOST_MEMBERS = 8  # all 2^9 - 1 faces of the weights' simplex are tried
 FEASIBLE = 1e-12  # how far rounding may take weights beyond their bounds
@@ -22,7 +21,6 @@ CONSTANT = 1e-13  # a member that varies by less than this share of its size is 
 INDEPENDENT = 1e-10  # of the largest singular value: smaller ones are collinear members
 TIE = 1e-9  # residuals that differ by less, relatively, are equally good
 ROUNDING = 1e-14  # of the response: residuals smaller than this are 0
-DOMINANT_SHARE = 0.5  # of the squared error, in one row
 MOST_SHARE = 0.1  # of the squared error that weights are fitted to, in one row; of few rows, that of ten
 MOST_ROUNDS = 20  # of lowering the weights of rows that count for more
 
@@ -67,27 +65,6 @@ class Blend:
         return cls(weights, intercept)
 
 
-@dataclass(frozen=True)
-class StatedRisk:
-    """The mean squared honest error, overall and in the rare region of the training response.
-
-    Attributes
-    ----------
-    mse, mse_error : float, and its standard error, rows taken as independent
-    rare_mse, rare_error : float, the same in the rare region; nan where it has no row, and the
-        standard error nan where it has one
-    dominant_row : int or None, the row that holds over half of the squared error
-    dominant_share : float, the largest share of the squared error in one row
-    """
-
-    mse: float
-    mse_error: float
-    rare_mse: float
-    rare_error: float
-    dominant_row: int | None
-    dominant_share: float
-
-
 def fit_blend(
     members: Sequence[FloatArray], Y: FloatArray, row_weights: FloatArray | None = None
 ) -> tuple[Blend, FloatArray]:
@@ -128,63 +105,12 @@ def fit_blend(
     return blend, blend.predict(members)
 
 
-def stated_risk(
-    y: FloatArray,
-    predictions: FloatArray,
-    frequencies: FloatArray | None = None,
-    *,
-    member: IntArray | None = None,
-) -> StatedRisk:
-    """State the risk of honest predictions of one output; a row of frequency 2 is two rows.
-
-    Parameters
-    ----------
-    y, predictions : (n,) arrays
-    frequencies : (n,) array, how often each row occurs; None is 1
-    member : (n,) array, which distinct x every row is at: rows with equal x are one draw, and are
-        named as one; None: all rows differ
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.append(np.linspace(0.0, 1.0, 99), 9.0)
-    >>> risk = stated_risk(y, np.append(y[:-1] + 0.1, 6.0))
-    >>> round(risk.mse, 4), risk.rare_mse, risk.dominant_row, round(risk.dominant_share, 2)
-    (0.0999, 9.0, 99, 0.9)
-    """
-    f = np.ones(len(y)) if frequencies is None else frequencies
-    member = np.arange(len(y)) if member is None else member
-    errors = y - predictions
-    errors[np.abs(errors) <= CONSTANT * np.abs(y).max()] = 0.0  # what is left is rounding
-    squares = errors**2
-    rare = rare_region(y, y, weights=f)
-    mse, mse_error = _mean_and_error(squares, f, member)
-    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare], member[rare])
-    row, share = _dominant(f * squares, member)
-    return StatedRisk(
-        mse=mse,
-        mse_error=mse_error,
-        rare_mse=rare_mse,
-        rare_error=rare_error,
-        dominant_row=row if share > DOMINANT_SHARE else None,
-        dominant_share=share,
-    )
-
-
-def _dominant(errors: FloatArray, member: IntArray) -> tuple[int, float]:
-    """The worst row of the distinct x with the largest squared error, and that x's share of it all."""
-    largest = float(errors.max())
-    if not largest > 0.0:
-        return 0, 0.0
-    totals = np.bincount(member, errors / largest)
-    own = member == np.argmax(totals)
-    return int(np.flatnonzero(own)[np.argmax(errors[own])]), float(totals.max() / totals.sum())
-
-
 def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
     """The weights of one output, (M,), with no row that decides them alone, and its intercept."""
     used = row_weights > 0
     F, y, r = F[used], y[used], row_weights[used] / row_weights.max()
+    level = float(y.min())  # an offset that all share must not hide that members vary
+    F, y = F - level, y - level
     unit = max(float(np.abs(F).max()), float(np.abs(y).max())) or 1.0  # squares must not overflow
     F, y = F / unit, y / unit
     most = max(MOST_SHARE, 10.0 * float(np.sum(r**2)) / float(r.sum()) ** 2)
@@ -195,7 +121,8 @@ def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[
         before, counted = counted, r * _lowered(squares, most)
         if np.allclose(before, counted, rtol=TIE, atol=0.0):
             break
-    return weights, float(np.average(y - F @ weights, weights=r)) * unit
+    shift = float(np.average(y - F @ weights, weights=r)) * unit
+    return weights, shift + level * (1.0 - float(weights.sum()))
 
 
 def _lowered(squares: FloatArray, most: float) -> FloatArray:
@@ -258,23 +185,6 @@ def _minimum_of_sum_one(A: FloatArray, b: FloatArray) -> FloatArray | None:
         return np.ones(1)
     others = _free_minimum(A[:, :-1] - A[:, -1:], b - A[:, -1])
     return None if others is None else np.append(others, 1.0 - others.sum())
-
-
-def _mean_and_error(squares: FloatArray, f: FloatArray, member: IntArray) -> tuple[float, float]:
-    """The mean of squared errors of rows that occur f times, and its standard error.
-
-    Rows with equal x are one draw: they count in the mean and do not narrow the error.
-    """
-    n = len(np.unique(member))
-    if n == 0:
-        return float("nan"), float("nan")
-    mean = float(f @ squares / f.sum())
-    if n == 1:
-        return mean, float("nan")
-    unit = float(squares.max()) or 1.0  # squares of squares must not overflow
-    totals = np.bincount(member, f * ((squares - mean) / unit))
-    spread = unit * np.linalg.norm(totals) / f.sum()
-    return mean, float(spread * np.sqrt(n / (n - 1)))
 
 
 def _check_members(members: Sequence[FloatArray], Y: FloatArray) -> None:

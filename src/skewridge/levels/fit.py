@@ -11,14 +11,19 @@ from skewridge.engine.following import announce
 from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
-from skewridge.levels.blend import Blend, StatedRisk, fit_blend, stated_risk
+from skewridge.levels.blend import Blend, fit_blend
 from skewridge.levels.companions import FittedCompanion
-from skewridge.levels.members import LevelSettings, MembersFit, Rows, fit_beside, fit_members, has_levels
+from skewridge.levels.dealing import Deal, deal_rows, deal_whole_groups
+from skewridge.levels.members import LevelSettings, MembersFit, fit_beside, fit_members, has_levels
 from skewridge.levels.model import Members
-from skewridge.levels.outer_folds import deal_rows, fit_outer
+from skewridge.levels.outer_folds import fit_outer
 from skewridge.levels.planning import is_small
+from skewridge.levels.risk import StatedRisk, stated_risk
+from skewridge.levels.rows import Rows
 from skewridge.levels.stages import LevelWork, level_stages
-from skewridge.ridge.distinct import collapse_rows
+from skewridge.response.grouping import RowGroups
+from skewridge.ridge.adjacency import Adjacency
+from skewridge.ridge.distinct import DistinctRows, collapse_rows
 
 
 @dataclass(frozen=True)
@@ -40,21 +45,24 @@ class BlendedFit:
     Attributes
     ----------
     model : BlendedModel
-    left_out : (N,) array, honest predictions of the rows: by fits without the row, or without its outer fold
+    left_out : (N,) array, honest predictions of the rows: by fits without the row or its group, or without its
+        outer fold; nan where rows have an order and this one has no past
     risk : StatedRisk, from them
-    outer : bool, True if weights and left-out predictions come from outer folds around the whole fit
+    honest_by : how they were left out, in words
     fit : MembersFit
     distinct : (n,) array, where among the rows each distinct x is first found
     companions : fitted to all rows; none where there are no levels
+    adjacent : Adjacency of rows in the file; None where groups or an order are known, or there are no levels
     """
 
     model: BlendedModel
     left_out: FloatArray
     risk: StatedRisk
-    outer: bool
+    honest_by: str
     fit: MembersFit
     distinct: IntArray
     companions: tuple[FittedCompanion, ...] = ()
+    adjacent: Adjacency | None = None
 
 
 def fit_blended(
@@ -64,6 +72,7 @@ def fit_blended(
     *,
     settings: LevelSettings,
     scores: FloatArray | None = None,
+    groups: RowGroups | None = None,
     budget: Budget = MACHINE,
     job: Job | None = None,
 ) -> BlendedFit:
@@ -80,19 +89,21 @@ def fit_blended(
     weights : (N,) array, how often every row occurs, all positive
     settings : LevelSettings
     scores : (N,) array, how much a row's squared error counts; None: all alike
+    groups : RowGroups, rows that are left out together, or blocks of an order; None: every row on its own
     """
     job = job or Job()
-    distinct = collapse_rows(X, y[:, None], weights, settings.seed)
+    labels = None if groups is None else groups.labels
+    distinct = collapse_rows(X, y[:, None], weights, settings.seed, groups=labels)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
-    rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted)
-    small, levels = is_small(len(rows), X.shape[1]), has_levels(rows, settings)
+    rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted, distinct.groups)
+    deal, levels = _deal(X, y, distinct, groups), has_levels(rows, settings)
     if levels:
         work = LevelWork(len(rows), X.shape[1], settings, job.here.n_threads, scores is not None)
-        announce(lambda: level_stages(work, outer=small))
+        announce(lambda: level_stages(work, outer=deal is not None))
     beside = fit_beside(rows, settings, job)
     outer = None
-    if small and levels:
-        outer = fit_outer(rows, y, deal_rows(X, y, distinct), settings, job, budget)
+    if deal is not None and (levels or deal.blocks is not None):
+        outer = fit_outer(rows, y, deal, settings, job, budget)
     learned = None if outer is None else outer.learned
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)
     if outer is None:
@@ -105,9 +116,33 @@ def fit_blended(
     return BlendedFit(
         model=BlendedModel(fit.members, blend),
         left_out=predictions,
-        risk=stated_risk(y, predictions, weights, member=distinct.member),
-        outer=outer is not None,
+        risk=stated_risk(y, predictions, weights, member=distinct.member, draws=distinct.draws),
+        honest_by=_honest_by(groups, outer is not None),
         fit=fit,
         distinct=distinct.rows,
         companions=beside.fitted,
+        adjacent=_adjacent(fit, X, distinct) if groups is None else None,
     )
+
+
+def _deal(X: FloatArray, y: FloatArray, distinct: DistinctRows, groups: RowGroups | None) -> Deal | None:
+    """Outer folds where draws are few, or rows have an order; None where leaving out is enough."""
+    ordered = groups is not None and groups.first_ahead is not None
+    n_draws = len(distinct) if distinct.groups is None else len(np.unique(distinct.groups))
+    if not ordered and not is_small(n_draws, X.shape[1]):
+        return None
+    return deal_rows(X, y, distinct) if groups is None else deal_whole_groups(distinct, groups)
+
+
+def _adjacent(fit: MembersFit, X: FloatArray, distinct: DistinctRows) -> Adjacency | None:
+    level_one = fit.level_one
+    return None if level_one is None else level_one.adjacency(X, distinct.rows, distinct.Y, distinct.frequencies)
+
+
+def _honest_by(groups: RowGroups | None, outer: bool) -> str:
+    """How rows were left out, in words."""
+    if groups is None:
+        return "outer folds" if outer else "leave-one-out"
+    if groups.first_ahead is not None:
+        return "later rows"
+    return "outer folds of groups" if outer else "leave-one-group-out"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
@@ -25,6 +25,7 @@ from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
 from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, columns_of
+from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 
@@ -64,43 +65,6 @@ class LevelSettings:
     def local(self, kernel: str) -> LocalSettings:
         """The settings of one local fit."""
         return LocalSettings(kernel, self.n_partitions, self.cell_size, self.seed)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Distinct rows of one response.
-
-    Attributes
-    ----------
-    X : (n, d) array
-    y : (n, 1) array, mean responses
-    frequencies : (n,) array
-    scores : (n,) array, how much a row's squared error counts; None where all count alike
-    """
-
-    X: FloatArray
-    y: FloatArray
-    frequencies: FloatArray
-    scores: FloatArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    @property
-    def loss_weights(self) -> FloatArray:
-        """Frequency times score, (n,)."""
-        return self.frequencies if self.scores is None else self.frequencies * self.scores
-
-    def some(self, places: IntArray | BoolArray) -> Rows:
-        """Rows by their places, or by a mask."""
-        scores = None if self.scores is None else self.scores[places]
-        return replace(
-            self,
-            X=self.X[places],
-            y=self.y[places],
-            frequencies=self.frequencies[places],
-            scores=scores,
-        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +117,8 @@ def fit_beside(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
     """Fit the companions, cross-fitted on level 1's folds; none where there will be no levels."""
     if not settings.companions or not has_levels(rows, settings):
         return no_companions(len(rows))
-    folds = cross_fit_folds(rows.X, rows.y, rows.frequencies, settings.centers, seed=settings.seed, job=job)
+    own = rows.X, rows.y, rows.frequencies
+    folds = cross_fit_folds(*own, settings.centers, groups=rows.groups, seed=settings.seed, job=job)
     with aside("companions"):
         return fit_companions(settings.companions, rows.X, rows.y[:, 0], rows.frequencies, folds)
 
@@ -178,7 +143,8 @@ def fit_members(
     """
     if len(rows) < 2:  # all rows are at one x
         return MembersFit(Members(None, _constant(rows)), [rows.y])
-    linear = fit_linear(rows.X, rows.y, rows.frequencies, scores=rows.scores, least_gain=LINEAR_GAIN)
+    own = rows.X, rows.y, rows.frequencies
+    linear = fit_linear(*own, scores=rows.scores, least_gain=LINEAR_GAIN, groups=rows.groups)
     alone = Members(None, linear.model, *_ends(rows, settings))
     if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
@@ -186,10 +152,9 @@ def fit_members(
     level_one = _fit_level_one(rows, settings, forms, learned, job, budget)
     crossed = cross_fit(
         level_one,
-        rows.X,
-        rows.y,
-        rows.frequencies,
+        *own,
         settings.centers,
+        groups=rows.groups,
         seed=settings.seed,
         budget=budget,
         job=job,
@@ -226,6 +191,7 @@ def _fit_level_one(
         replace(settings.centers, forms=forms, learned=given, guides=True),
         scores=rows.scores,
         scoring=settings.scoring,
+        groups=rows.groups,
         seed=settings.seed,
         budget=budget,
         job=job,
@@ -275,6 +241,7 @@ def _fit_locals(
             guide,
             settings=settings.local(settings.kernels[place]),
             weights=rows.loss_weights,
+            groups=rows.groups,
             learned=None if learned is None else learned.locals[place],
             job=inner,
         )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._plain_data import PicklesFields
+from skewridge._typing import FloatArray, IntArray
 from skewridge.cells.learned import LocalModel
 from skewridge.centers.scales import Transform
 from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.scaled_forms import ScaledForms
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.linear import LinearModel
 
 
 @dataclass(frozen=True)
-class GlobalModel:
+class GlobalModel(PicklesFields):
     """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
 
     Attributes
@@ -56,13 +58,9 @@ class GlobalModel:
         """Clip estimates, (n, p), and put them in the units of the response."""
         return np.clip(values, self.low, self.high) * self.units + self.means
 
-    def __getstate__(self) -> dict[str, object]:
-        """Pickle the fields, not the prepared product."""
-        return {own.name: getattr(self, own.name) for own in fields(self)}
-
 
 @dataclass(frozen=True)
-class GuideModel:
+class GuideModel(PicklesFields):
     """q(x) = intercepts + sum_i coef_i k(transform x, centers_i): what local fits see of level 1.
 
     The mean of the fits that gave the training rows their cross-fitted values. The fit to all rows
@@ -90,10 +88,6 @@ class GuideModel:
     def values(self, Z: FloatArray) -> FloatArray:
         """Values at one block of rows that went through level 1's transform, (n, p)."""
         return self.product(Z) + self.intercepts
-
-    def __getstate__(self) -> dict[str, object]:
-        """Pickle the fields, not the prepared product."""
-        return {own.name: getattr(self, own.name) for own in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -123,12 +117,26 @@ class TwoLevels:
 
     def predict(self, X: FloatArray, beside: FloatArray) -> Iterator[FloatArray]:
         """Yield the members' predictions of one block of rows, each (n, 1); beside are companions'."""
-        Z = self.level_one.transform(X)
+        forms = self.forms(X)
+        Z = self._transformed(X, forms)
         yield self.level_one.predict_transformed(Z)
         seen = self.level_one.in_units(self.guide.values(Z))
-        forms, guides = self.forms(X), (np.hstack([seen, beside]) - self.mean) / self.spread
+        guides = (np.hstack([seen, beside]) - self.mean) / self.spread
         for model in self.locals:
             yield model.predict(forms, guides)
+
+    def _transformed(self, X: FloatArray, forms: FloatArray) -> FloatArray:
+        """Rows as level 1 sees them: some of the forms, times their scales."""
+        transform, places = self.level_one.transform, self._shared
+        if places is None or not isinstance(transform, ScaledForms):
+            return transform(X)
+        return forms[:, places] * transform.scales
+
+    @cached_property
+    def _shared(self) -> IntArray | None:
+        """Where level 1's forms stand among those of the local fits; None where they differ."""
+        transform = self.level_one.transform
+        return self.forms.places_of(transform.forms) if isinstance(transform, ScaledForms) else None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
-from skewridge.ridge.learning import BATCH_SIZE, N_STEPS, batch_rows
+from skewridge.ridge.draws import BATCHES, batch_rows
+from skewridge.ridge.learning import N_STEPS
 
 N_KERNELS = 2  # of the local fits, by default
 N_OUTER_FOLDS = 5
@@ -30,6 +31,7 @@ class LevelSize:
     n_partitions, cell_size : int
     outer_folds : bool, False for fits that are never repeated by outer folds
     n_companions : int; what their values add is counted, the memory and work of their own fits is not
+    n_draws : int, groups of rows that are left out together, or 0 where rows have an order; None: every row is one
     """
 
     n_rows: int
@@ -40,6 +42,7 @@ class LevelSize:
     cell_size: int = CELL_SIZE
     outer_folds: bool = True
     n_companions: int = 0
+    n_draws: int | None = None
 
     @property
     def width(self) -> int:
@@ -49,12 +52,13 @@ class LevelSize:
     @property
     def n_fits(self) -> int:
         """Whole fits: one, and those of the outer folds where rows are few."""
-        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(self.n_rows, self.n_columns))
+        n_draws = self.n_rows if self.n_draws is None else self.n_draws
+        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(n_draws, self.n_columns))
 
 
-def is_small(n_rows: int, n_columns: int) -> bool:
-    """True if learned scales may overfit so few rows unseen by leave-one-out."""
-    return n_rows < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+def is_small(n_draws: int, n_columns: int) -> bool:
+    """True if learned scales may overfit so few rows, or groups, unseen by leave-one-out."""
+    return n_draws < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
 
 
 def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
@@ -77,13 +81,13 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
         n_partitions=size.n_partitions,
         cell_size=size.cell_size,
     )
-    learning = 8.0 * MATRICES * float(min(size.n_rows, BATCH_SIZE)) ** 2
+    learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
     return copies + side_by_side * (cells + learning) + size.n_rows * bytes_per_row(size)
 
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell, batch = float(min(size.n_rows, size.cell_size)), float(min(size.n_rows, batch_rows(size.n_rows)))
+    cell, batch = float(min(size.n_rows, size.cell_size)), float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
     cells = size.n_kernels * size.n_partitions * size.n_rows * cell**2 * 2 / 3
     learning = (size.n_kernels + 1) * N_STEPS * 2.0 * batch**3
     return size.n_fits * cells + max(1, size.n_fits - 1) * learning

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skewridge._row_names import row_name
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
 from skewridge.levels.fit import BlendedFit
@@ -23,7 +24,8 @@ class LevelTuning:
     ----------
     members : names of the blend's members: "global", the local kernels, "linear", companions
     weights : (M,) array, their weights; 0 for levels and companions that too few rows left out
-    honest_by : "leave-one-out", or "outer folds" where rows are few
+    honest_by : "leave-one-out", or "outer folds" where rows are few; "leave-one-group-out" or "outer folds of groups"
+        where groups were given; "later rows" where an order was
     level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
     ridges : (K,) array, c of the local fits
     trends : (K, k) array, tau of every guide in the local fits: level 1, then companions
@@ -59,7 +61,7 @@ def tuning_of(
     return LevelTuning(
         members=members,
         weights=weights,
-        honest_by="outer folds" if fit.outer else "leave-one-out",
+        honest_by=fit.honest_by,
         level_one=None if level_one is None else _placed(level_one.tuning, kept[fit.distinct]),
         ridges=np.array([found.ridge for found in learned]),
         trends=np.array([found.trends for found in learned]).reshape(shape),
@@ -92,8 +94,8 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
     risk = fit.risk
     if risk.dominant_row is not None:
         yield (
-            f"Row {risk.dominant_row} holds {risk.dominant_share:.0%} of the stated squared error: the stated risk "
-            "is decided by that row. If it is wrong, correct it, drop it or give it a "
+            f"Row {row_name(risk.dominant_row)} holds {risk.dominant_share:.0%} of the stated squared error: "
+            "the stated risk is decided by that row. If it is wrong, correct it, drop it or give it a "
             "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
         )
     if not fit.model.blend.weights.any() and fit.fit.members.levels is not None:
@@ -101,6 +103,8 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
             "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
             "predicted. The features hardly explain y, or a few extreme responses hide what they explain."
         )
+    if fit.adjacent is not None and fit.adjacent.concern is not None:
+        yield fit.adjacent.concern
     unlearned = [found for found in _locally_learned(fit) if not found.learned]
     if unlearned:
         yield (

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skewridge._typing import FloatArray
+from skewridge._typing import AnyFloatArray, FloatArray
 
 NOT_FINITE = -1000  # what compiled solves say of a pivot that is not finite; LAPACK's own words are closer to 0
 SQUARED_ROWS = 64  # of a triangle that are squared and summed at a time
+_BELOW = np.tri(SQUARED_ROWS, dtype=bool)
 SINGLE_TOO = "df"  # numpy's letters of float64 and float32
 _LETTER = {"d": "d", "f": "s"}  # LAPACK's
 
@@ -37,9 +38,9 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
 
 def cholesky(a: FloatArray) -> FloatArray:
     """Overwrite the lower triangle of a with L, a = L L'."""
-    n = _order(a, SINGLE_TOO)
+    n = check_square(a, SINGLE_TOO)
     info = ctypes.c_int()
-    _routine(in_precision("potrf", a.dtype), 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
+    routine(in_precision("potrf", a.dtype), 5)(b"U", _int(n), _data(a), _int(n), ctypes.byref(info))
     if info.value > 0:
         raise NotPositiveDefinite(f"leading minor {info.value} of {n} is not positive", info.value)
     return a
@@ -47,35 +48,24 @@ def cholesky(a: FloatArray) -> FloatArray:
 
 def cholesky_solve(factor: FloatArray, b: FloatArray) -> FloatArray:
     """Overwrite b with the solution of (L L') x = b; the rows of a two-dimensional b are right-hand sides."""
-    n, n_right = _order(factor, SINGLE_TOO), 1 if b.ndim == 1 else len(b)
+    n, n_right = check_square(factor, SINGLE_TOO), 1 if b.ndim == 1 else len(b)
     if b.dtype != factor.dtype:
         raise ValueError(f"right-hand sides in the factor's precision, {factor.dtype}, are needed; got {b.dtype}")
-    info, routine = ctypes.c_int(), _routine(in_precision("potrs", factor.dtype), 8)
-    routine(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
+    info, potrs = ctypes.c_int(), routine(in_precision("potrs", factor.dtype), 8)
+    potrs(b"U", _int(n), _int(n_right), _data(factor), _int(n), _data(b), _int(n), ctypes.byref(info))
     return b
 
 
-def inverse_diagonal(factor: FloatArray) -> FloatArray:
-    """Return diag((L L')^-1), the squared column norms of L^-1; overwrites the factor with L^-1."""
-    n = _order(factor)
-    info = ctypes.c_int()
-    _routine("dtrtri", 6)(b"U", b"N", _int(n), _data(factor), _int(n), ctypes.byref(info))
+def squared_columns(lower: AnyFloatArray) -> FloatArray:
+    """The squared norms of a lower triangle's columns, (n,); of L^-1: diag((L L')^-1)."""
+    n = check_square(lower, SINGLE_TOO)
     total = np.zeros(n)
     for top in range(0, n, SQUARED_ROWS):
-        rows = factor[top : top + SQUARED_ROWS]
+        rows = lower[top : top + SQUARED_ROWS]
         total[:top] += np.einsum("ij,ij->j", rows[:, :top], rows[:, :top])
-        corner = np.tril(rows[:, top : top + SQUARED_ROWS])
+        corner = np.where(_BELOW[: len(rows), : len(rows)], rows[:, top : top + SQUARED_ROWS], 0.0)
         total[top : top + SQUARED_ROWS] += np.einsum("ij,ij->j", corner, corner)
     return total
-
-
-def cholesky_inverse(factor: FloatArray) -> FloatArray:
-    """Overwrite the lower triangle of L with that of (L L')^-1."""
-    n, info = _order(factor), ctypes.c_int()
-    _routine("dpotri", 5)(b"U", _int(n), _data(factor), _int(n), ctypes.byref(info))
-    if info.value > 0:
-        raise NotPositiveDefinite(f"pivot {info.value} of {n} is 0", info.value)
-    return factor
 
 
 def add_gram(a: FloatArray, columns: FloatArray, factor: float | FloatArray) -> FloatArray:
@@ -85,13 +75,13 @@ def add_gram(a: FloatArray, columns: FloatArray, factor: float | FloatArray) -> 
     """
     if np.size(factor) > 1:
         columns, factor = columns * np.sqrt(factor), 1.0
-    n, columns = _order(a), np.ascontiguousarray(columns, dtype=np.float64)
+    n, columns = check_square(a), np.ascontiguousarray(columns, dtype=np.float64)
     if columns.ndim != 2 or len(columns) != n:
         raise ValueError(f"columns of {n} rows are needed; got an array of shape {columns.shape}")
     k = columns.shape[1]
     if k:
         alpha, one = (ctypes.byref(ctypes.c_double(np.sum(value))) for value in (factor, 1.0))
-        _routine("dsyrk", 10, "cython_blas")(
+        routine("dsyrk", 10, "cython_blas")(
             *(b"U", b"T", _int(n), _int(k), alpha, _data(columns), _int(k), one, _data(a), _int(n)),
         )
     return a
@@ -99,11 +89,11 @@ def add_gram(a: FloatArray, columns: FloatArray, factor: float | FloatArray) -> 
 
 def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -> FloatArray:
     """Overwrite every row v of a C-ordered matrix with L^-1 v, or with L'^-1 v."""
-    n, one = _order(factor), ctypes.byref(ctypes.c_double(1.0))
+    n, one = check_square(factor), ctypes.byref(ctypes.c_double(1.0))
     if not (rows.flags.c_contiguous and rows.dtype == np.float64 and rows.ndim == 2 and rows.shape[1] == n):
         raise ValueError("C-ordered float64 rows as long as the factor's are needed")
     way = b"N" if transpose else b"T"
-    _routine("dtrsm", 11, "cython_blas")(
+    routine("dtrsm", 11, "cython_blas")(
         *(b"L", b"U", way, b"N", _int(n), _int(len(rows)), one, _data(factor), _int(n), _data(rows), _int(n)),
     )
     return rows
@@ -111,9 +101,9 @@ def lower_solve(factor: FloatArray, rows: FloatArray, transpose: bool = False) -
 
 def congruence(factor: FloatArray, a: FloatArray) -> FloatArray:
     """Return L^-1 a L'^-1 of a symmetric matrix, which is overwritten."""
-    n, info = _order(a), ctypes.c_int()
-    _routine("dsygst", 8)(
-        *(_int(1), b"U", _int(n), _data(a), _int(n), _data(factor), _int(_order(factor)), ctypes.byref(info)),
+    n, info = check_square(a), ctypes.c_int()
+    routine("dsygst", 8)(
+        *(_int(1), b"U", _int(n), _data(a), _int(n), _data(factor), _int(check_square(factor)), ctypes.byref(info)),
     )
     return np.tril(a) + np.tril(a, -1).T
 
@@ -124,11 +114,11 @@ def pivoted_cholesky(a: FloatArray, tolerance: float) -> tuple[npt.NDArray[np.in
     Rows are taken by what the earlier ones leave unexplained of their diagonal, until that is below the tolerance
     times the largest diagonal; at least one row is taken. Only the lower triangle is read, and overwritten.
     """
-    n, largest = _order(a), float(a.diagonal().max(initial=-np.inf))
+    n, largest = check_square(a), float(a.diagonal().max(initial=-np.inf))
     if not (np.isfinite(largest) and largest > 0):
         raise NotPositiveDefinite(f"the largest diagonal of {n} is {largest:g}")
     pivots, rank, info, work = np.empty(n, dtype=np.intc), ctypes.c_int(), ctypes.c_int(), np.empty(2 * n)
-    _routine("dpstrf", 9)(
+    routine("dpstrf", 9)(
         *(b"U", _int(n), _data(a), _int(n), ctypes.c_void_p(pivots.ctypes.data), ctypes.byref(rank)),
         *(ctypes.byref(ctypes.c_double(tolerance * largest)), _data(work), ctypes.byref(info)),
     )
@@ -145,8 +135,8 @@ def lower_triangle(a: FloatArray) -> FloatArray:
 
 def lower_square(factor: FloatArray) -> FloatArray:
     """Overwrite a lower triangular L with the lower triangle of L'L."""
-    n, info = _order(factor), ctypes.c_int()
-    _routine("dlauum", 5)(b"U", _int(n), _data(factor), _int(n), ctypes.byref(info))
+    n, info = check_square(factor), ctypes.c_int()
+    routine("dlauum", 5)(b"U", _int(n), _data(factor), _int(n), ctypes.byref(info))
     return factor
 
 
@@ -164,7 +154,7 @@ class Tridiagonal:
         n, info = len(self.diagonal), ctypes.c_int()
         work = np.empty(64 * max(1, len(rows)))
         size, way = _int(n), b"T" if transpose else b"N"
-        _routine("dormtr", 13)(
+        routine("dormtr", 13)(
             *(b"L", b"U", way, size, _int(len(rows)), _data(self.reflectors), size, _data(self.scales)),
             *(_data(rows), size, _data(work), _int(work.size), ctypes.byref(info)),
         )
@@ -173,16 +163,17 @@ class Tridiagonal:
 
 def tridiagonalise(a: FloatArray) -> Tridiagonal:
     """Reduce a symmetric matrix; overwrites it with the reflectors."""
-    n, info = _order(a), ctypes.c_int()
+    n, info = check_square(a), ctypes.c_int()
     d, e, tau, work = np.empty(n), np.empty(max(1, n - 1)), np.empty(max(1, n - 1)), np.empty(64 * n)
-    _routine("dsytrd", 10)(
+    routine("dsytrd", 10)(
         *(b"U", _int(n), _data(a), _int(n), _data(d), _data(e), _data(tau)),
         *(_data(work), _int(work.size), ctypes.byref(info)),
     )
     return Tridiagonal(d, e[: n - 1], a, tau)
 
 
-def _order(a: FloatArray, precisions: str = "d") -> int:
+def check_square(a: AnyFloatArray, precisions: str = "d") -> int:
+    """Return the order of a square, C-ordered matrix in one of the precisions; others are refused."""
     if not (a.flags.c_contiguous and a.dtype.char in precisions and a.ndim == 2 and a.shape[0] == a.shape[1]):
         raise ValueError("a square, C-ordered matrix of float64 (or float32, where that is taken) is needed")
     return len(a)
@@ -197,8 +188,8 @@ def _data(a: FloatArray) -> ctypes.c_void_p:
 
 
 @cache
-def _routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Callable[..., None]:
-    """Return the routine as a ctypes function, which frees the GIL."""
+def routine(name: str, n_arguments: int, module: str = "cython_lapack") -> Callable[..., None]:
+    """Return LAPACK's (or BLAS') routine as a ctypes function, which frees the GIL."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(routine_address(name, module))
 
 

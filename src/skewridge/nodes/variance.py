@@ -12,7 +12,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.job import Job, run
-from skewridge.linalg.lapack import cholesky_solve, inverse_diagonal
+from skewridge.linalg.inverse_factor import lower_inverse
+from skewridge.linalg.lapack import cholesky_solve, squared_columns
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.local import Workspace, factorise, ridge_of
 from skewridge.ridge.lowrank import Basis, make_basis
@@ -110,7 +111,7 @@ class _ExactHats:
         ridge = ridge_of(len(rows), self.problem.penalties[i], weights)
         factor = self._factor(i)
         residual = ridge * cholesky_solve(factor, self.problem.y[rows] / scale)
-        return residual, ridge * inverse_diagonal(factor)
+        return residual, ridge * squared_columns(lower_inverse(factor))
 
     def influence(self, i: int, X: FloatArray) -> FloatArray:
         rows = self.problem.partition.allocation[i]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skewridge._atomic import atomic_file
 from skewridge._version import __version__
+from skewridge.estimators.sources import files_read_by
 from skewridge.persist._archive import Contents, ModelFileError, read_archive, write_archive
 from skewridge.persist._values import Reader, Writer, decode, encode
 
@@ -67,6 +68,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
     """
     from skewridge.persist._registry import ESTIMATORS
 
+    inputs = files_read_by(model)  # which the model forgets when it is saved
     writer = Writer({layout.cls: (name, layout) for name, layout in ESTIMATORS.items()})
     if type(model) not in writer.estimators:
         raise ModelFileError(f"A {type(model).__name__} cannot be saved; {', '.join(ESTIMATORS)} can.")
@@ -75,7 +77,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, about: Mapping[str, 
         document = {"model": encode(model, writer, ""), "about": encode(dict(about or {}), writer, "about")}
     except ModelFileError as error:
         raise ModelFileError(f"This {type(model).__name__} cannot be saved: {error}.") from error
-    with atomic_file(path) as file:
+    with atomic_file(path, inputs=inputs) as file:
         write_archive(file, Contents(document, writer.arrays, __version__))
 
 

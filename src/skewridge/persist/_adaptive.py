@@ -31,6 +31,13 @@ def _forms_hold(forms: FeatureForms) -> bool:
     return all(len(k) == len(s) > 1 and bool((np.diff(k) > 0).all()) for k, s in pairs)
 
 
+def _slopes_by_name(state: dict[str, Any]) -> dict[str, Any]:
+    """Call slopes by their name: files of version 0.1 have no importances, but slopes that were called so."""
+    if "feature_importances_" in state and "feature_slopes_" not in state:
+        state["feature_slopes_"] = state.pop("feature_importances_")
+    return state
+
+
 def _adaptive_holds(model: Any) -> bool:
     """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
     model._check_parameters()
@@ -114,7 +121,6 @@ ADAPTIVE_KERNEL_RIDGE = Estimator(
         "bandwidth_": Maybe(Number(POSITIVE)),
         "penalty_": Number(POSITIVE),
         "feature_scale_": Floats("d"),
-        "feature_importances_": Floats("d"),
         "solver_": TEXT,
         "n_iter_": Maybe(WHOLE),
         "tuning_": CENTER_TUNING,
@@ -126,7 +132,14 @@ ADAPTIVE_KERNEL_RIDGE = Estimator(
         "_single": FLAG,
         **INTERVALS,
     },
-    optional={**NAMES, "slice_on_": TEXT},  # which version 0.1 had
+    optional={
+        **NAMES,
+        "feature_importances_": Floats("d"),
+        "rare_importances_": Floats("d"),
+        "feature_slopes_": Floats("d"),
+        "slice_on_": TEXT,  # which version 0.1 had
+    },
     retired=("slice_on",),
+    upgrade=_slopes_by_name,
     holds=_adaptive_holds,
 )

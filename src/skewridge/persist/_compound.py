@@ -154,7 +154,7 @@ class Packed(Field):
             if not finite:
                 raise ValueError("it holds numbers that are not finite")
             return self._cls.from_arrays(arrays)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(f"{place} is not a valid {self._cls.__name__}: {error}") from error
 
 

@@ -25,8 +25,9 @@ from skewridge.ridge.local import NodeFit
 
 
 def _dac_holds(model: Any) -> bool:
-    """Whether the average is expanded over the rows that the nodes are."""
+    """Whether the average is expanded over the rows that the nodes are, and can be fitted again to some of them."""
     model._check_parameters()
+    model._twin()._settings.check()
     return not hasattr(model, "dual_coef_") or len(model.dual_coef_) == len(model._problem.points)
 
 
@@ -115,7 +116,13 @@ DAC_KERNEL_RIDGE = Estimator(
         "_expansion": EXPANSION,
         **INTERVALS,
     },
-    optional={**NAMES, **BOUNDS, "nodes_": Items(NODE_FIT), "center_rows_": Ints("e", below="N")},
+    optional={
+        **NAMES,
+        **BOUNDS,
+        "nodes_": Items(NODE_FIT),
+        "center_rows_": Ints("e", below="N"),
+        "_fitted_with": Kind(dict),
+    },
     holds=_dac_holds,
 )
 

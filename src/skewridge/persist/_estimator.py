@@ -23,6 +23,7 @@ class Estimator:
     optional : attributes that it may have
     parameters : those that are saved where not all are; the others must have their defaults
     retired : parameters that files of earlier versions may have; they decided the fit, and no more do
+    upgrade : the attributes of an earlier version's file as this version has them
     holds : whether one may be used; it may raise ValueError or TypeError to say why not
     refusal : why one that may be used cannot be saved, and what to do; None where it can
     """
@@ -32,6 +33,7 @@ class Estimator:
     optional: Mapping[str, Field] = field(default_factory=dict)
     parameters: Collection[str] = ()
     retired: Collection[str] = ()
+    upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda state: state
     holds: Callable[[Any], object] = lambda model: True
     refusal: Callable[[Any], str | None] = lambda model: None
 
@@ -61,7 +63,7 @@ class Estimator:
         values = {name: value for name, value in values.items() if name not in self.retired}
         model = self.cls(**values)  # which only stores them
         if node["attributes"] is not None:
-            model.__dict__.update(self._decode_state(node["attributes"], reader, place))
+            model.__dict__.update(self.upgrade(self._decode_state(node["attributes"], reader, place)))
         self._check(model, place)
         return model
 

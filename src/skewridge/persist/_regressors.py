@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from skewridge._typing import IntArray
-from skewridge.distribution.intervals import Calibration
+from skewridge.distribution.intervals import SOURCES, Calibration
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from skewridge.persist._compound import Items, Maybe, Record
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Number, Numbers, Texts
@@ -51,12 +51,17 @@ CALIBRATION = Record(
         "starts": Ints("l+1"),
         "errors": Floats("n"),
         "weights": Floats("n"),
-        "source": Kind(str, ("fresh", "cross-fitted", "left out")),
+        "source": Kind(str, SOURCES),
     },
     holds=lambda calibration: cuts(calibration.starts, len(calibration.errors)),
     alone=True,
 )
-NAMES: dict[str, Field] = {"feature_names_in_": Texts("d"), "calibration_": Items(CALIBRATION, tuple)}
+NAMES: dict[str, Field] = {
+    "feature_names_in_": Texts("d"),
+    "feature_min_in_": Floats("d"),
+    "feature_max_in_": Floats("d"),
+    "calibration_": Items(CALIBRATION, tuple),
+}
 BOUNDS: dict[str, Field] = {"_bounds": Items(Floats("*", finite=False), tuple)}
 INTERVALS: dict[str, Field] = {
     "_seed": WHOLE,

@@ -15,9 +15,10 @@ from skewridge.cells.learned import LocalModel
 from skewridge.cells.model import Cells
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
-from skewridge.levels.blend import Blend, StatedRisk
+from skewridge.levels.blend import Blend
 from skewridge.levels.fit import BlendedModel
 from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels
+from skewridge.levels.risk import StatedRisk
 from skewridge.levels.tuning import LevelTuning
 from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
 from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
@@ -196,7 +197,7 @@ LEVEL_TUNING = Record(
 )
 HONEST: dict[str, Field] = {
     "risk_": OneOrTuple(RISK),
-    "loo_prediction_": Floats("N", "N p"),
+    "loo_prediction_": Floats("N", "N p", finite=False),  # nan where a row has no past
     "dropped_features_": Kind(list),
     "n_features_in_": Length("d"),
     "_single": FLAG,

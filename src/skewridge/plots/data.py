@@ -151,14 +151,15 @@ def prediction_points(
     )
 
 
-def importance_bars(importances: Any, names: Any = None) -> dict[str, Any]:
-    """Features by their importance, the largest first, at most 20 of them."""
+def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> dict[str, Any]:
+    """Features by their importance, the largest first, at most 20 of them; ``rare`` is that where y is rare."""
     values = check_vector("importances", importances)
     names = [f"x{i}" for i in range(len(values))] if names is None else [str(name) for name in names]
     if len(names) != len(values):
         raise ValueError(f"feature_names must hold one name a feature: expected {len(values)}, got {len(names)}.")
     order = np.argsort(-values, kind="stable")[:MOST_FEATURES]
-    return plain({"names": [names[i] for i in order], "values": values[order], "n_features": len(values)})
+    bars = {"names": [names[i] for i in order], "values": values[order], "n_features": len(values)}
+    return plain(bars if rare is None else {**bars, "rare": check_vector("rare", rare, len(values))[order]})
 
 
 def cost_bars(planned: FitPlan) -> dict[str, Any]:

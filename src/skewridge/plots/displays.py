@@ -227,7 +227,7 @@ class PredictionDisplay(_RowsDisplay):
 
 
 class ImportanceDisplay(_Display):
-    """Feature importances: mean squared slopes of the fit along the standardised features, over their sum.
+    """Feature importances: shares of what rows that were left out lose when a column is shuffled, overall and rare.
 
     Of SkewRidge and LocalKernelRidge, which have none, the learned scales.
     """
@@ -237,7 +237,8 @@ class ImportanceDisplay(_Display):
         """Draw ``feature_importances_``, or else ``feature_scale_``; of several outputs the first."""
         names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
         if hasattr(estimator, "feature_importances_"):
-            return cls(importance_bars(estimator.feature_importances_, names)).plot(ax)
+            rare = getattr(estimator, "rare_importances_", None)
+            return cls(importance_bars(estimator.feature_importances_, names, rare)).plot(ax)
         scales = np.asarray(estimator.feature_scale_)
         bars = importance_bars(scales if scales.ndim == 1 else scales[:, 0], names)
         return cls({**bars, "kind": "learned scale"}).plot(ax)
@@ -248,6 +249,9 @@ class ImportanceDisplay(_Display):
         ax.set_yticks(range(len(names)), names)
         ax.invert_yaxis()
         ax.set_xlabel(self.data.get("kind", "importance"))
+        if "rare" in self.data:
+            ax.plot(self.data["rare"], range(len(names)), "o", color=RED, label="where y is rare")
+            ax.legend(frameon=False)
         if len(names) < self.data["n_features"]:
             ax.set_title(f"the first {len(names)} of {self.data['n_features']:,} features", fontsize="medium")
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from skewridge._atomic import atomic_file, check_target
 from skewridge._validation import check_real
+from skewridge.estimators.sources import files_read_by
+from skewridge.io.sources import files_of
 from skewridge.reporting import _cautions, _cost, _errors, _method, _reproduce, _response
 from skewridge.reporting._case import make_case, tell
 from skewridge.reporting._render import check_extra, render
@@ -71,7 +73,7 @@ def report(
     """
     check_extra()
     if path is not None:
-        check_target(path)
+        check_target(path, [*files_of(X), *files_of(y), *files_read_by(model)])
     html = render(collect(model, X, y, y_ref=y_ref, slices=slices, output=output, seconds=seconds, title=title))
     if path is not None:
         with atomic_file(path) as file:

@@ -189,6 +189,13 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return fitted, inputs, names
 
 
+def table_columns(model: Any) -> tuple[Any, ...]:
+    """The columns that a TableEncoder has learned, where it alone stands before the estimator."""
+    model = getattr(model, "best_estimator_", model)
+    alone = hasattr(model, "steps") and len(model.steps) == 2
+    return tuple(getattr(model.steps[0][1], "columns_", ())) if alone else ()
+
+
 def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from skewridge._row_names import row_name
+from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
 from skewridge.reporting import _levels
-from skewridge.reporting._case import Case, Part
+from skewridge.reporting._case import Case, Part, table_columns
+from skewridge.tables.columns import row_label
+from skewridge.tables.outside import outside_fit, outside_text
 
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote
 
@@ -49,12 +53,25 @@ def _dominant(case: Case) -> str | None:
     tuning = case.fitted.tuning_
     if not len(tuning.dominant):
         return None
-    rows = ", ".join(str(row) for row in tuning.dominant[:FEW_ROWS])
+    rows = [row_name(row) for row in tuning.dominant[:FEW_ROWS]]
     more = f" and {len(tuning.dominant) - FEW_ROWS} more" if len(tuning.dominant) > FEW_ROWS else ""
     return (
-        f"Training rows {rows}{more} dominate the fit: row {tuning.dominant[0]} alone moves the fitted values by "
+        f"Training rows {', '.join(rows)}{more} dominate the fit: row {rows[0]} alone moves the fitted values by "
         f"{tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong."
     )
+
+
+def _heavy(case: Case) -> str | None:
+    """Columns with heavy tails, among the rows that the model is judged by and in the forms that it has learned."""
+    named = len(case.features) == (np.shape(case.inputs)[1:] or (0,))[0]
+    judged = heavy_columns(case.inputs, case.features if named else None)
+    found = {column.name: column for column in judged}
+    forms = getattr(case.fitted, "_column_forms", None)
+    if forms is not None:
+        ranked = np.flatnonzero(forms.ranked)
+        learned = named_heavy((case.features[forms.columns[j]], forms.knots[j]) for j in ranked)
+        found.update({column.name: column for column in learned})
+    return next(about_heavy(sorted(found.values(), key=lambda column: -column.reach)), None)
 
 
 def _aim(case: Case) -> str | None:
@@ -73,14 +90,32 @@ def _seedless(case: Case) -> str | None:
     return "No seed was set (random_state=None): fitting again gives a somewhat different model."
 
 
+def _outside(case: Case) -> str | None:
+    columns = table_columns(case.model)
+    found = outside_fit(case.fitted, case.inputs, case.features, columns)
+    return outside_text(found, len(case.y), lambda place: row_label(case.X, place, first=0)) if found else None
+
+
+def _negative(case: Case) -> str | None:
+    n = int(np.count_nonzero(case.predicted < 0))
+    if not n or not case.knows_training or case.y_ref.min() < 0:
+        return None
+    return (
+        f"{n} predictions are below 0, and no response that was fitted is. If none can be, fit with bounds=(0, None)."
+    )
+
+
 PARTS = (
     Part("seen", (), _seen),
     Part("few_rare_rows", (), _few),
     Part("flat", (), _flat),
     Part("worse_than_the_mean", (), _worse),
+    Part("outside_the_fit", ("feature_min_in_", "feature_max_in_"), _outside),
+    Part("negative", (), _negative),
     Part("at_edge", ("tuning_.at_edge",), _at_edge),
     Part("dominant_rows", ("tuning_.dominant", "tuning_.pulls"), _dominant),
     Part("dominant_row", ("risk_",), _levels.dominant_row),
+    Part("heavy_columns", (), _heavy),
     Part("aim", ("tuning_.cost",), _aim),
     Part("no_seed", ("random_state",), _seedless),
 )

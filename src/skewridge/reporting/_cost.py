@@ -46,7 +46,7 @@ def _ways(case: Case) -> list[dict[str, Any]] | None:
     n_centers = getattr(fitted, "n_centers_", "auto")
     size = {"n_features": fitted.n_features_in_, "n_nodes": getattr(fitted, "n_nodes_", "auto")}
     told = plan(case.y_ref, slices=case.rule, n_centers=n_centers, **size, **settings)
-    return [vars(cost) for cost in told.costs]
+    return [{name: value for name, value in vars(cost).items() if name != "seconds"} for cost in told.costs]
 
 
 PARTS = (

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._row_names import row_name
 from skewridge.levels.planning import bytes_per_row, levels_bytes, levels_flops
 from skewridge.plots.data import center_tuning, importance_bars
 from skewridge.reporting._case import Case
@@ -28,7 +29,7 @@ def dominant_row(case: Case) -> str | None:
     if risk.dominant_row is None:
         return None
     return (
-        f"Training row {risk.dominant_row} holds {risk.dominant_share:.0%} of the squared error that "
+        f"Training row {row_name(risk.dominant_row)} holds {risk.dominant_share:.0%} of the squared error that "
         "the model states: that error is decided by one row. Correct or drop it if it is wrong."
     )
 

@@ -98,9 +98,9 @@ def _tried(case: Case) -> list[dict[str, Any]] | None:
 
 
 def _importances(case: Case) -> dict[str, Any] | None:
-    """The most important features, the largest first."""
-    values = case.fitted.feature_importances_
-    return importance_bars(values, case.features) if np.shape(values) == (len(case.features),) else None
+    """The most important features, the largest first, and what they are worth where the response is rare."""
+    values, rare = case.fitted.feature_importances_, getattr(case.fitted, "rare_importances_", None)
+    return importance_bars(values, case.features, rare) if np.shape(values) == (len(case.features),) else None
 
 
 def _means(case: Case, values: FloatArray) -> FloatArray:

@@ -1,29 +1,25 @@
 """Which rows become centres: a share of them drawn evenly over the slices of the response, the rest uniformly.
 
-Rows are ranked by a keyed hash of what they hold, never by their place: the same rows give the same centres in
-whatever order, with whatever repeats, and a row repeated w times counts as one row of weight w.
+Rows are ordered by a keyed hash of what they hold, never by their place: the same rows give the same centres in
+whatever order, with whatever repeats, and a row repeated w times counts as one row of weight w. Of a value its rank
+among the distinct ones of its column is hashed: columns in other units give the same centres.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData, is_held
+from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows
+from skewridge.response.distinct import distinct_rows
+from skewridge.response.grouping import apart, deal_groups
 from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
 
 N_FOLDS = 5
-
-_GOLDEN, _MIX, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_HALF = np.uint64(32)
-_SECOND_KEY = 2**63  # seeds are smaller
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,7 @@ class CandidateRows:
     labels : (n, p) array, the slice of every row's mean response, for every output
     folds : (n,) array
     member : (N,) array, which distinct row every row of the data is
+    groups : (n,) array, rows that share a fold; None: none do
     """
 
     rows: IntArray
@@ -46,10 +43,16 @@ class CandidateRows:
     labels: IntArray
     folds: npt.NDArray[np.int8]
     member: IntArray
+    groups: IntArray | None = None
     _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def n_folds(self) -> int:
+        """Folds that hold rows."""
+        return int(self.folds.max(initial=0)) + 1
 
     def first(self, most: int) -> CandidateRows:
         """The first rows in the canonical order: a random sample that depends on the rows alone."""
@@ -61,11 +64,12 @@ class CandidateRows:
             labels=self.labels[:most],
             folds=self.folds[:most],
             member=np.empty(0, dtype=np.int64),  # which of them a row is makes no sense of some
+            groups=None if self.groups is None else self.groups[:most],
         )
 
     def in_folds(self, n_folds: int) -> CandidateRows:
         """The rows and slices in another number of folds."""
-        return replace(self, folds=_share_out(self.labels, n_folds))
+        return replace(self, folds=_share_out(self.labels, n_folds, self.groups))
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sums of the data's values, (N,), over the copies of every distinct row, (n,)."""
@@ -118,6 +122,8 @@ def candidate_rows(
     rule: object,
     seed: int,
     job: Job | None = None,
+    *,
+    groups: IntArray | None = None,
 ) -> CandidateRows:
     """Return the distinct rows of X, with slices of their mean responses and folds that share the slices out.
 
@@ -128,6 +134,8 @@ def candidate_rows(
     weights : (N,) array, how often every row occurs
     rule : how the response is cut into slices
     seed : int, the key of the canonical order
+    groups : (N,) array of labels (:class:`~skewridge.response.grouping.RowGroups`); rows with equal x are one
+        candidate within their group only, and groups share folds
 
     Examples
     --------
@@ -137,20 +145,24 @@ def candidate_rows(
     >>> sorted(X[found.rows, 0].tolist()), sorted(found.weights.tolist())
     ([1.0, 2.0], [1.0, 2.0])
     """
-    rows, _, member = distinct_rows([X], weights, seed, job)
+    rows, _, member = distinct_rows([X], weights, seed, job, groups=groups)
     totals = member_sums(member, weights) if len(rows) < len(member) else weights[rows]
     labels = _labels(member_means(rows, member, Y, weights), totals, rule)
+    own = None if groups is None else apart(groups[rows])
     return CandidateRows(
         rows=rows,
         weights=totals,
         labels=labels,
-        folds=_share_out(labels, N_FOLDS),
+        folds=_share_out(labels, N_FOLDS, own),
         member=member,
+        groups=own,
     )
 
 
-def _share_out(labels: IntArray, n_folds: int) -> npt.NDArray[np.int8]:
-    """Folds of equal size that share every slice of the first output out."""
+def _share_out(labels: IntArray, n_folds: int, groups: IntArray | None = None) -> npt.NDArray[np.int8]:
+    """Folds of equal size that share every slice of the first output out, or whole groups."""
+    if groups is not None:
+        return deal_groups(groups, labels[:, 0], n_folds).astype(np.int8)
     folds = np.empty(len(labels), dtype=np.int8)
     folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(labels)) % n_folds
     return folds
@@ -172,38 +184,6 @@ def member_means(rows: IntArray, member: IntArray, Y: FloatArray, weights: Float
     others = np.bincount(member, np.any(Y != first[member], axis=1))[:, None]
     differ = (others > 0) & (totals > 0)  # else w y / w may not be y
     return np.divide(sums, totals, out=first, where=differ)
-
-
-def distinct_rows(
-    tables: Sequence[RowData], weights: FloatArray, seed: int, job: Job | None = None
-) -> tuple[IntArray, FloatArray, IntArray]:
-    """Return the distinct rows of tables side by side in the order of a keyed hash of their values.
-
-    Rows are the same where two hashes of 64 bits are; the second is computed only where the first leaves a doubt. They
-    come as their first places, their weights in all, and for every row which of them it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows, weights, member = distinct_rows([np.array([[1.0], [2.0], [1.0]])], np.ones(3), seed=0)
-    >>> sorted(zip(rows.tolist(), weights.tolist()))
-    [(0, 2.0), (1, 1.0)]
-    >>> rows[member].tolist()
-    [0, 1, 0]
-    """
-    job = job or Job()
-    job = job.here if all(is_held(table) for table in tables) else job
-    first = _row_hashes(tables, seed, job)
-    order = np.argsort(first, kind="stable")
-    new = _changes(first[order])
-    if not new.all():
-        second = _row_hashes(tables, seed + _SECOND_KEY, job)
-        order = np.lexsort((second, first))
-        new = _changes(first[order]) | _changes(second[order])
-    small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
-    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
-    member[order] = np.cumsum(new, dtype=small) - small(1)
-    return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
 
 
 def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
@@ -228,29 +208,3 @@ def _round_robin(labels: IntArray) -> IntArray:
     rank = np.empty(len(labels), dtype=np.int64)
     rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.argsort(rank, kind="stable")
-
-
-def _row_hashes(tables: Sequence[RowData], seed: int, job: Job) -> npt.NDArray[np.uint64]:
-    """One hash a row of all columns of all tables."""
-
-    def block(*parts: FloatArray) -> npt.NDArray[np.uint64]:
-        return _hashes(np.column_stack(parts) + 0.0, seed)  # -0.0 and 0.0 are one number
-
-    return np.concatenate(list(map_rows(block, tables, job, "distinct rows")))
-
-
-def _changes(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Which values differ from the one before; the first does."""
-    return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def _hashes(table: FloatArray, seed: int) -> npt.NDArray[np.uint64]:
-    """One 64-bit hash a row, keyed by the seed (splitmix64 over the columns)."""
-    bits = np.ascontiguousarray(table).view(np.uint64)
-    state = np.full(len(table), (int(_GOLDEN) * (seed + 1)) % 2**64, dtype=np.uint64)
-    for column in bits.T:
-        state = (state ^ column) * _GOLDEN
-        state = (state ^ (state >> _HALF)) * _MIX
-        state = (state ^ (state >> _HALF)) * _LAST
-        state ^= state >> _HALF
-    return state

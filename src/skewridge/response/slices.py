@@ -17,6 +17,7 @@ from skewridge._validation import TINIEST, check_choice, check_integer, check_ma
 MAX_SLICES = 10_000
 MAX_OVERSAMPLING = 100.0
 CROWDED = 0.9  # a slice with a larger share of the rows makes equal widths pointless
+TOUCHING = 1e-9  # of a slice: values so near below an edge are at it, in whatever units y is rounded
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,19 @@ def slice_edges(y: FloatArray, rule: Any = "scott", weights: FloatArray | None =
 
 
 def slice_labels(values: FloatArray, edges: FloatArray) -> IntArray:
-    """Return the slice of every value; values outside the edges belong to the outer slices."""
-    return np.searchsorted(edges[1:-1], values, side="right")
+    """Return the slice of every value; values outside the edges belong to the outer slices.
+
+    A value at an edge belongs to the upper slice, whatever rounding made of both: other units of y change no slice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> slice_labels(0.1 * np.array([0, 3, 6]), np.linspace(0.0, 0.9, 4))  # 0.1 * 3 is above 0.3, 0.1 * 6 too
+    array([0, 1, 2])
+    """
+    widths = np.minimum(np.diff(edges)[:-1], np.diff(edges)[1:])
+    touching = np.where(np.isfinite(widths), TOUCHING * widths, 0.0)
+    return np.searchsorted(edges[1:-1] - touching, values, side="right")
 
 
 def copies_per_slice(counts: IntArray, oversampling: float = 1.0) -> IntArray:
@@ -217,13 +229,13 @@ def _quantile(y: FloatArray, share: float, weights: FloatArray) -> float:
 
 
 def _unit_scale(y: FloatArray) -> FloatArray:
-    """Scale y to magnitude 1, so that squares of very large or tiny responses neither overflow nor vanish."""
-    return y / np.abs(y).max()
+    """Scale y to [0, 1], so that squares of very large or tiny responses neither overflow nor vanish."""
+    return (y - y.min()) / np.ptp(y)
 
 
 def _slices_of_width(values: FloatArray, width: float) -> int:
     span = float(np.ptp(values))
-    return int(np.ceil(span / width)) if width > span / MAX_SLICES else MAX_SLICES
+    return int(np.ceil(span / width - TOUCHING)) if width > span / MAX_SLICES else MAX_SLICES
 
 
 def _capped(n_slices: int, weights: FloatArray) -> int:

@@ -13,7 +13,9 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
-from skewridge.response.sampling import distinct_rows, member_means, member_sums
+from skewridge.response.distinct import distinct_rows
+from skewridge.response.grouping import apart
+from skewridge.response.sampling import member_means, member_sums
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class DistinctRows:
     Y : (n, p) array, the weighted means of the responses
     within : (p,) array, sum of w_i (y_i - ybar)^2: the part of squared errors that no fit changes
     weights : (N,) array
+    groups : (n,) array, which distinct rows are left out together; None: every one on its own
     """
 
     rows: IntArray
@@ -39,10 +42,16 @@ class DistinctRows:
     Y: FloatArray
     within: FloatArray
     weights: FloatArray
+    groups: IntArray | None = None
 
     def __len__(self) -> int:
         """The number of distinct rows."""
         return len(self.rows)
+
+    @property
+    def draws(self) -> IntArray:
+        """The draw that every row of the data belongs to, (N,): its group, or its distinct row."""
+        return self.member if self.groups is None else self.groups[self.member]
 
     def row_errors(self, errors: FloatArray, Y: FloatArray) -> FloatArray:
         """Every row's own error e_g + y_i - ybar_g, (N, p), from those of distinct rows, (n, p).
@@ -62,8 +71,12 @@ def collapse_rows(
     weights: FloatArray,
     seed: int,
     job: Job | None = None,
+    *,
+    groups: IntArray | None = None,
 ) -> DistinctRows:
     """Collapse rows with equal x; Y is (N, p), and weights are positive frequencies, (N,).
+
+    Rows of different groups (labels, (N,), of :class:`~skewridge.response.grouping.RowGroups`) stay apart.
 
     Examples
     --------
@@ -75,7 +88,7 @@ def collapse_rows(
     >>> found.within
     array([6.])
     """
-    rows, _, member = distinct_rows([X], weights, seed, job)
+    rows, _, member = distinct_rows([X], weights, seed, job, groups=groups)
     rows, member = rows.astype(np.int64), member.astype(np.int64)
     frequencies = member_sums(member, weights)
     means = member_means(rows, member, Y, weights)
@@ -87,4 +100,5 @@ def collapse_rows(
         Y=means,
         within=spread.sum(axis=0),
         weights=weights,
+        groups=None if groups is None else apart(groups[rows]),
     )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from skewridge._plain_data import PicklesFields
 from skewridge._typing import FloatArray
 from skewridge.kernels import Kernel, Product
 
 
 @dataclass(frozen=True)
-class Expansion:
+class Expansion(PicklesFields):
     """f(x) = sum_i coef_i k(x, points_i); the scale is that of the response, and what float32 is measured by."""
 
     points: FloatArray
@@ -29,10 +30,6 @@ class Expansion:
     def single_product(self) -> Product:
         """x -> f(x) in float32 where that is accurate enough."""
         return self.product.in_single(np.array([self.scale]))
-
-    def __getstate__(self) -> dict[str, object]:
-        """Pickle the fields, not the prepared products."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def predict(self, X: FloatArray) -> FloatArray:
         """f at one block of rows, (n, 1); float32 rows are evaluated in float32 where that serves."""

@@ -12,20 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._permutation import shuffle
-from skewridge._typing import BoolArray, FloatArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.following import advance, part
-from skewridge.engine.job import one_blas_thread
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
+from skewridge.response.grouping import share_groups
 from skewridge.ridge.adam import Adam
-from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample
+from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample, batch_rows
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
 from skewridge.ridge.work import step_work
 
 N_STEPS = 100
-BATCH_SIZE = 400  # rows of a sample
-SMALL_TABLE, SMALL_BATCHES = 2_400, (200, 250)  # of fewer rows: a quarter of them, within these
 FIRST_RATE, LAST_RATE = 0.1, 0.03
 DECAY_FROM = 0.3  # of the steps; then the rate falls to LAST_RATE on a straight line
 AVERAGED = 0.3  # the last steps, whose mean is the answer
@@ -48,6 +47,7 @@ class _Rows:
     Q: FloatArray
     frequencies: FloatArray
     weights: FloatArray
+    groups: IntArray | None
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ def learn_kernel(
     Q: FloatArray | None = None,
     frequencies: FloatArray | None = None,
     weights: FloatArray | None = None,
+    groups: IntArray | None = None,
     scales: FloatArray | None = None,
     learn_scales: bool = True,
     common_scale: bool = False,
@@ -103,12 +104,14 @@ def learn_kernel(
     Q : (N, k) array of trend columns, each with a trend of its own, or None
     frequencies : (N,) array, how often every row occurs; None: once
     weights : (N,) array of loss weights >= 0, frequencies times scores; None: the frequencies
+    groups : (N,) array, rows that are left out together, at least two groups; None: every row on its own
     scales : (d,) array of starting values; None: 1 / median distance
     learn_scales : bool, False keeps the starting scales
     common_scale : bool, True multiplies all starting scales by one learned factor: a bandwidth
     ridge : float, keeps the ridge at this value; None learns it
     n_steps : int
-    batch_size : int; None: 400, or of fewer than 2,400 rows a quarter, between 200 and 250
+    batch_size : int; None: 300, or 400 for many features; of fewer than 2,400 rows a quarter,
+        between 200 and 250
 
     Examples
     --------
@@ -129,30 +132,17 @@ def learn_kernel(
         Q=np.empty((len(Z), 0)) if Q is None else Q,
         frequencies=f,
         weights=f if weights is None else weights,
+        groups=groups,
     )
     start = _start(rows, scales, ridge, learn_scales, seed)
     start = replace(start, common=common_scale)
-    draws = _draws(rows, local, batch_size or batch_rows(len(Z)), seed)
+    draws = _draws(rows, local, batch_size or batch_rows(*Z.shape), seed)
     theta, losses = start.theta, np.full(n_steps, np.nan)
     if len(Z) > 1 and rows.Y.shape[1] and start.free.any():
         work = learning_work(len(Z), Z.shape[1], local, n_steps, batch_size)
         with one_blas_thread(), part(LEARNING_LOCALLY if local else LEARNING, work):
             theta, losses = _descend(rows, draws, start, n_steps)
     return _as_learned(rows, theta, losses)
-
-
-def batch_rows(n_rows: int) -> int:
-    """The rows of a sample: few rows are learned from by smaller ones, in less time and no worse.
-
-    Examples
-    --------
-    >>> [batch_rows(n) for n in (500, 900, 2000, 10_000)]
-    [200, 225, 250, 400]
-    """
-    if n_rows >= SMALL_TABLE:
-        return BATCH_SIZE
-    low, high = SMALL_BATCHES
-    return min(high, max(low, n_rows // 4))
 
 
 def learning_work(
@@ -163,7 +153,7 @@ def learning_work(
     batch_size: int | None = None,
 ) -> float:
     """Operations of learning a kernel, for progress."""
-    batch = min(n_rows, batch_size or batch_rows(n_rows))
+    batch = min(n_rows, batch_size or batch_rows(n_rows, n_features))
     return n_steps * step_work(batch, n_features, n_rows if local else 0)
 
 
@@ -216,8 +206,8 @@ def _median_distance(kernel: Kernel, Z: FloatArray, seed: int) -> float:
 
 def _draws(rows: _Rows, local: bool, size: int, seed: int) -> Draws:
     if not local:
-        return RandomBatches(rows.Y, size, seed)
-    return Balls(rows.kernel, np.ascontiguousarray(rows.Z.T), rows.Y, size, seed)
+        return RandomBatches(rows.Y, size, seed, rows.groups)
+    return Balls(rows.kernel, np.ascontiguousarray(rows.Z.T), rows.Y, size, seed, rows.groups)
 
 
 def _descend(
@@ -248,6 +238,7 @@ def _descend(
 def _evaluate(rows: _Rows, sample: Sample, theta: FloatArray) -> LeaveOneOut:
     """The leave-one-out loss and gradient of a sample; LinAlgError where they are not finite."""
     own, d = sample.rows, rows.Z.shape[1]
+    groups = None if rows.groups is None or not share_groups(rows.groups[own]) else rows.groups[own]
     with np.errstate(all="ignore"):  # what is not finite is refused by name
         return leave_one_out(
             rows.kernel,
@@ -258,6 +249,7 @@ def _evaluate(rows: _Rows, sample: Sample, theta: FloatArray) -> LeaveOneOut:
             Q=rows.Q[own],
             frequencies=rows.frequencies[own],
             weights=rows.weights[own] * sample.counted,
+            groups=groups,
         )
 
 

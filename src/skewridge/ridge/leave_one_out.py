@@ -25,7 +25,8 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.kernels.kernel import loops_module
-from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, cholesky, cholesky_inverse, cholesky_solve
+from skewridge.linalg.inverse_factor import inverse_factor, inverse_solve
+from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, lower_square
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,16 @@ def left_out_errors(
     Q, f = _columns(Q, len(Z)), _or_ones(frequencies, len(Z))
     P = _inverse(kernel, Z, ridge / f, trend, Q).P
     A = P @ (Y - Y.mean(axis=0))
-    if groups is None:
-        return A / P.diagonal()[:, None]
+    return A / P.diagonal()[:, None] if groups is None else errors_by_group(P, A, groups)
+
+
+def projected_inverse(kernel: Kernel, Z: FloatArray, ridges: FloatArray) -> FloatArray:
+    """P of rows with a ridge each, (n, n), without trends."""
+    return _inverse(kernel, Z, ridges, 0.0, np.empty((len(Z), 0))).P
+
+
+def errors_by_group(P: FloatArray, A: FloatArray, groups: IntArray) -> FloatArray:
+    """P_BB^-1 A_B of every group B, (n, p): with A = P Y the errors of rows that are left out together."""
     return _solve_blocks(P, A, _members(groups))
 
 
@@ -178,9 +187,9 @@ def _inverse(
     kernel.rescaled_below(square, diagonal, kernel.bandwidth)
     add_gram(square, Q - Q.mean(axis=0), trend)  # P removes the mean of Q anyway: less cancels
     square.reshape(-1)[:: n + 1] += ridges
-    factor = cholesky(square)
-    ones = cholesky_solve(factor, np.ones(n))
-    loops_module().project_out_mean(cholesky_inverse(factor), ones, float(ones.sum()), P)
+    inverse = inverse_factor(square)
+    ones = inverse_solve(inverse, np.ones((1, n)))[0]
+    loops_module().project_out_mean(lower_square(inverse), ones, float(ones.sum()), P)
     if not np.all(P.diagonal() > 0.0):  # nor is NaN
         raise NotPositiveDefinite("the projected inverse has a diagonal that is not positive")
     return _Inverse(P, square)
@@ -214,8 +223,8 @@ def _groups(P: FloatArray, A: FloatArray, w: FloatArray, members: list[IntArray]
 
 def _solve_blocks(P: FloatArray, right: FloatArray, members: list[IntArray]) -> FloatArray:
     """P_BB^-1 right_B for every group B, in the rows' order."""
-    out = np.empty_like(right)
-    for rows in members:
+    out = right / P.diagonal()[:, None]
+    for rows in (own for own in members if len(own) > 1):
         out[rows] = np.linalg.solve(P[np.ix_(rows, rows)], right[rows])
     return out
 

@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,10 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.features.rank_forms import MOST_DEVIATIONS
 from skewridge.features.scaling import Scaling, standard_scaling, unit_responses
+from skewridge.response.grouping import deal_groups
 
 PENALTIES = np.logspace(3, -9, 37)  # the largest first, which is taken where several are as good
+GROUP_FOLDS = 10  # that groups are left out in; of fewer groups every one on its own
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -72,8 +74,8 @@ class LinearFit:
     Attributes
     ----------
     model : LinearModel
-    left_out : (n, p) array, the prediction at every row of the fit without that row; the columns'
-        scales and the penalty are given
+    left_out : (n, p) array, the prediction at every row of the fit without that row, or without its
+        fold of groups; the columns' scales and the penalty are given
     penalties : (p,) array, the one chosen for every output
     """
 
@@ -107,6 +109,7 @@ def fit_linear(
     scores: FloatArray | None = None,
     penalties: FloatArray = PENALTIES,
     least_gain: float = 0.0,
+    groups: IntArray | None = None,
 ) -> LinearFit:
     """Fit ridge regression, each output with the penalty of least leave-one-out error.
 
@@ -123,6 +126,7 @@ def fit_linear(
     penalties : (P,) array, candidates; the first of equally good ones is taken
     least_gain : float, the share by which a later penalty must lower the error: a line that needs no small penalty
         has none, and does not explode at rows off the plane of those it was fitted to
+    groups : (n,) array, rows that are left out together, in ten folds of whole groups; None: every row on its own
 
     Examples
     --------
@@ -141,7 +145,11 @@ def fit_linear(
     roots = np.sqrt(frequencies)[:, None]
     spectrum = _decompose((columns - shift) * roots, frequencies)
     counts = frequencies if scores is None else frequencies * scores
-    errors, chosen = _best_errors(spectrum, centred * roots, roots, counts, penalties, least_gain)
+    if groups is None:
+        paths = _left_out_path(spectrum, centred * roots, roots, penalties)
+    else:
+        paths = _folds_path(columns, centred, frequencies, deal_groups(groups, centred[:, 0], GROUP_FOLDS), penalties)
+    errors, chosen = _best_errors(paths, Y.shape, counts, least_gain)
     coef = _coefficients(spectrum, centred * roots, penalties[chosen] * frequencies.sum()) * units
     model = LinearModel(scaling, coef, means - shift @ coef)
     return LinearFit(model, Y - errors * units, penalties[chosen])
@@ -166,25 +174,61 @@ def _decompose(rows: FloatArray, frequencies: FloatArray) -> _Spectrum:
     return _Spectrum(values, left, right, np.zeros(n) if interpolates else beyond)
 
 
-def _best_errors(
+def _left_out_path(
     spectrum: _Spectrum,
     targets: FloatArray,
     roots: FloatArray,
-    counts: FloatArray,
     penalties: FloatArray,
-    least_gain: float,
-) -> tuple[FloatArray, IntArray]:
-    """Leave-one-out errors at the best penalty of every output, (n, p), and its number, (p,)."""
+) -> Iterator[FloatArray]:
+    """Yield the leave-one-out errors of every penalty, (n, p)."""
     total = float(np.sum(roots**2))
     moments, squares = spectrum.left.T @ targets, spectrum.left**2
     beyond = targets - spectrum.left @ moments if spectrum.beyond.any() else np.zeros_like(targets)
-    best = np.full(targets.shape[1], np.inf)
-    errors, chosen = np.zeros_like(targets), np.zeros(targets.shape[1], dtype=np.int64)
-    for number, penalty in enumerate(penalties):
+    for penalty in penalties:
         shrunk = penalty * total / (spectrum.values + penalty * total)
         unexplained = np.maximum(spectrum.beyond + squares @ shrunk, EPS)
         residual = beyond + spectrum.left @ (shrunk[:, None] * moments)
-        found = residual / (roots * unexplained[:, None])
+        yield residual / (roots * unexplained[:, None])
+
+
+def _folds_path(
+    columns: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    folds: IntArray,
+    penalties: FloatArray,
+) -> Iterator[FloatArray]:
+    """Yield the errors of every penalty, (n, p), by fits without the row's fold."""
+    parts = [folds == fold for fold in np.unique(folds)]
+    rests = [_centred(columns[~own], Y[~own], frequencies[~own]) for own in parts]
+    for penalty in penalties:
+        errors = np.empty_like(Y)
+        for own, (shift, means, spectrum, targets, total) in zip(parts, rests, strict=True):
+            coef = _coefficients(spectrum, targets, np.full(Y.shape[1], penalty * total))
+            errors[own] = Y[own] - means - (columns[own] - shift) @ coef
+        yield errors
+
+
+def _centred(
+    columns: FloatArray, Y: FloatArray, frequencies: FloatArray
+) -> tuple[FloatArray, FloatArray, _Spectrum, FloatArray, float]:
+    """Means of columns and responses, the decomposition around them, weighted responses and the sum of weights."""
+    shift, means = (np.average(values, axis=0, weights=frequencies) for values in (columns, Y))
+    roots = np.sqrt(frequencies)[:, None]
+    spectrum = _decompose((columns - shift) * roots, frequencies)
+    return shift, means, spectrum, (Y - means) * roots, float(frequencies.sum())
+
+
+def _best_errors(
+    paths: Iterable[FloatArray],
+    shape: tuple[int, ...],
+    counts: FloatArray,
+    least_gain: float,
+) -> tuple[FloatArray, IntArray]:
+    """Errors of left-out rows at the best penalty of every output, (n, p), and its number, (p,)."""
+    best = np.full(shape[1], np.inf)
+    errors, chosen = np.zeros(shape), np.zeros(shape[1], dtype=np.int64)
+    for number, found in enumerate(paths):
         loss = counts @ found**2
         better = loss < (1.0 - least_gain) * best
         best[better], chosen[better] = loss[better], number

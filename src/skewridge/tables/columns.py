@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_magnitude
+from skewridge._validation import check_magnitude, check_no_times
 from skewridge.features.scaling import standard_scaling
 
 KINDS = ("number", "boolean", "category", "ordinal")
@@ -94,6 +94,24 @@ def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impu
     if counts:
         listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
         raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({listed}). {remedy}")
+
+
+def row_label(rows: Any, place: int, first: int = 1) -> str:
+    """The number of a row for people: as its file counts it where the index knows that, else its place.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_label(pd.Series([1.0, 2.0]), 1)
+    '2'
+    >>> row_label(pd.Series([1.0, 2.0], index=pd.Index([5, 9], name="row")), 1)
+    '9'
+    """
+    names = list(getattr(getattr(rows, "index", None), "names", ()))
+    if names == ["file", "row"]:
+        file, row = rows.index[place]
+        return f"{row} of {file}"
+    return str(rows.index[place] if names == ["row"] else place + first)
 
 
 def learn_column(
@@ -208,13 +226,15 @@ def _numbers(name: str, values: Any) -> FloatArray:
     """The numbers of a column, or raise with the first value that is none."""
     import pandas as pd
 
+    check_no_times(f"Column {name!r}", values)
     plain = values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
     if len(odd):
         raise ValueError(
             f"Column {name!r} should hold numbers; {len(odd)} of {len(numbers)} values are none, the first of them "
-            f"{str(values.iloc[odd[0]])[:40]!r} in row {odd[0] + 1}. Correct them, or leave the column out."
+            f"{str(values.iloc[odd[0]])[:40]!r} in row {row_label(values, int(odd[0]))}. Correct them, or leave the "
+            "column out."
         )
     if np.isinf(numbers).any():
         raise ValueError(f"Column {name!r} holds {np.isinf(numbers).sum()} infinite numbers. Correct or drop them.")

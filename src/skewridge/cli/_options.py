@@ -1,0 +1,61 @@
+"""Arguments and options that commands share, and what they say in --help."""
+
+from typing import Annotated
+
+import typer
+
+DATA = "CSV or Parquet files, folders of them, or patterns such as 'part-*.parquet'."
+Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
+Model = Annotated[
+    str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
+]
+Target = Annotated[
+    str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.", show_default=False)
+]
+Features = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMNS", help="Columns to predict from, with commas between them. Default: all others."),
+]
+Exclude = Annotated[str | None, typer.Option(metavar="COLUMNS", help="Columns to leave out, with commas between them.")]
+Categorical = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMNS", help="Columns that are categories though they hold numbers, with commas between them."
+    ),
+]
+Ordinal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN[=LEVELS]",
+        help="A column with an order: 'size=S,M,L', lowest first, or 'grade' for alphabetical order.",
+        show_default=False,
+    ),
+]
+MaxCategories = Annotated[
+    int, typer.Option(metavar="N", help="Refuse text columns with more different texts than this.", min=1)
+]
+Missing = Annotated[
+    str,
+    typer.Option(metavar="POLICY", help="Rows with missing values: refuse, impute (median or most frequent), or drop."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: a comma, or a tab in .tsv files."),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all. The result is the same.")]
+Limit = Annotated[str | None, typer.Option(metavar="BYTES", help="Refuse what needs more memory, such as 2GB.")]
+Truth = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
+]
+MissingAsFitted = Annotated[
+    str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
+Escape = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="Put ' before texts in CSV that begin with =, +, -, @, a tab or a return, which spreadsheets may run.",
+    ),
+]

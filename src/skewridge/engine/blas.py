@@ -1,0 +1,116 @@
+"""One BLAS thread for every thread that works, whoever called: bits must not depend on how many there are.
+
+Some libraries keep one number of threads for the process (OpenBLAS with pthreads), others one for
+every thread that calls them (OpenBLAS with OpenMP, MKL). The former is set by the first thread that
+begins to work and given back by the last that ends; the latter by every thread for itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class BlasLimit:
+    """Holds all pools of some BLAS libraries at one thread while somebody works.
+
+    Parameters
+    ----------
+    pools : threadpoolctl's controllers of the libraries; None finds those of the process, once
+    """
+
+    def __init__(self, pools: list[Any] | None = None) -> None:
+        self._lock, self._pools, self._users = threading.Lock(), pools, 0
+        self._shared: list[tuple[Any, int]] = []  # pools of the process, and their threads before
+        self._here = _Here()
+
+    def begin(self) -> int:
+        """Have one BLAS thread in this thread, until ``end`` is called with the number returned."""
+        with self._lock:
+            shared = [pool for pool in self._found() if is_shared(pool)]
+            if self._users == 0:
+                self._shared = [(pool, pool.get_num_threads()) for pool in shared]
+            for pool in shared:
+                if pool.get_num_threads() != 1:
+                    _set_shared(pool, 1)
+            self._users += 1
+        self.begin_thread()
+        return threading.get_ident()
+
+    def begin_thread(self) -> None:
+        """Have one BLAS thread in this thread, while another that began to work waits for it."""
+        self._here.depth += 1
+        if self._here.depth == 1:
+            own = [pool for pool in self._found() if not is_shared(pool)]
+            self._here.before = [(pool, pool.get_num_threads()) for pool in own]
+            for pool in own:
+                pool.set_num_threads(1)
+
+    def end(self, owner: int) -> None:
+        """Give the threads back; a generator that is thrown away may end in another thread than it began in."""
+        if owner == threading.get_ident():
+            self._here.depth -= 1
+            if self._here.depth == 0:
+                for pool, before in self._here.before:
+                    pool.set_num_threads(before)
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                for pool, before in self._shared:
+                    _set_shared(pool, before)
+                    _release(pool)
+
+    def _found(self) -> list[Any]:
+        if self._pools is None:  # looking for them takes milliseconds
+            import scipy.linalg  # noqa: F401  its BLAS must be loaded before it can be limited
+
+            self._pools = ThreadpoolController().select(user_api="blas").lib_controllers
+        return self._pools
+
+
+class _Here(threading.local):
+    """How often a thread began to work, and the threads of its own pools before."""
+
+    depth = 0
+    before: list[tuple[Any, int]] = []  # noqa: RUF012  replaced, never changed
+
+
+def is_shared(pool: Any) -> bool:
+    """True if a library keeps one number of threads for the whole process."""
+    own = pool.internal_api in ("mkl", "blis") or getattr(pool, "threading_layer", "") == "openmp"
+    return not own
+
+
+def _set_shared(pool: Any, n_threads: int) -> None:
+    """Set the threads of the process; later calls of other threads that are no users of this limit do not count."""
+    _release(pool)
+    pool.set_num_threads(n_threads)
+
+
+def _release(pool: Any) -> None:
+    """threadpoolctl 3.8 lets one thread alone set OpenBLAS, the first that did, and ignores the others."""
+    release = getattr(pool, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+
+
+_LIMIT = BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread: the pools of the process, and those of this thread."""
+    owner = _LIMIT.begin()
+    try:
+        yield
+    finally:
+        _LIMIT.end(owner)
+
+
+def one_blas_thread_here() -> None:
+    """Limit BLAS to one thread in a thread that works for another, and that ends with its work."""
+    _LIMIT.begin_thread()

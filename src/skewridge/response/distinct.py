@@ -1,0 +1,113 @@
+"""Rows told apart by hashes of what they hold, and put in a canonical order by them.
+
+Of a value its rank among the distinct ones of its column is hashed: columns in other units give the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.engine.chunked import RowData, is_held
+from skewridge.engine.job import Job
+from skewridge.engine.passes import map_rows
+
+Hashes = npt.NDArray[np.uint64]
+
+_GOLDEN, _MIX, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_HALF = np.uint64(32)
+_SECOND_KEY = 2**63  # seeds are smaller
+_COLUMN_NUMBERS = 4_000_000  # of columns that are ranked after one reading of the rows
+
+
+def distinct_rows(
+    tables: Sequence[RowData],
+    weights: FloatArray,
+    seed: int,
+    job: Job | None = None,
+    *,
+    groups: IntArray | None = None,
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return the distinct rows of tables side by side in the order of a keyed hash of their values' ranks.
+
+    Rows are the same where two hashes of 64 bits are. They come as their first places, their weights in all, and for
+    every row which of them it is. Columns that are multiplied by positive numbers, shifted, or changed by any other
+    increasing function give the same answer. Rows of different groups, (N,), stay apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows, weights, member = distinct_rows([np.array([[1.0], [2.0], [1.0]])], np.ones(3), seed=0)
+    >>> sorted(zip(rows.tolist(), weights.tolist()))
+    [(0, 2.0), (1, 1.0)]
+    >>> rows[member].tolist()
+    [0, 1, 0]
+    """
+    job = job or Job()
+    job = job.here if all(is_held(table) for table in tables) else job
+    first, second = _row_hashes(tables, groups, seed, job)
+    order = np.lexsort((second, first))
+    new = _changes(first[order]) | _changes(second[order])
+    small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+    starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
+    member[order] = np.cumsum(new, dtype=small) - small(1)
+    return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
+
+
+def _row_hashes(tables: Sequence[RowData], groups: IntArray | None, seed: int, job: Job) -> tuple[Hashes, Hashes]:
+    """Two hashes a row of the ranks of all columns of all tables, and of its group."""
+    states = [_keyed(len(tables[0]), key) for key in (seed, seed + _SECOND_KEY)]
+    for column in chain(_columns(tables, job), [] if groups is None else [groups]):
+        ranks = np.unique(column + 0.0, return_inverse=True)[1].astype(np.uint64)  # -0.0 and 0.0 are one number
+        for state in states:
+            _stir(state, ranks)
+    return states[0], states[1]
+
+
+def _columns(tables: Sequence[RowData], job: Job) -> Iterator[FloatArray]:
+    """Yield all columns of all tables one by one; rows that are not in memory are read for several at a time."""
+    for table in tables:
+        n_rows, d = table.shape
+        size = d if is_held(table) else max(1, _COLUMN_NUMBERS // n_rows)
+        for start in range(0, d, size):
+            taken = partial(_taking, slice(start, start + size))
+            yield from np.concatenate(list(map_rows(taken, [table], job, "distinct rows"))).T
+
+
+def _taking(columns: slice, rows: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(rows[:, columns])
+
+
+def _changes(values: Hashes) -> npt.NDArray[np.bool_]:
+    """Which values differ from the one before; the first does."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
+
+
+def hash_rows(table: FloatArray, seed: int) -> Hashes:
+    """One 64-bit hash a row, keyed by the seed (splitmix64 over the columns)."""
+    state = _keyed(len(table), seed)
+    for column in np.ascontiguousarray(table).view(np.uint64).T:
+        _stir(state, column)
+    return state
+
+
+def _keyed(n_rows: int, seed: int) -> Hashes:
+    """Hashes of rows without columns."""
+    return np.full(n_rows, (int(_GOLDEN) * (seed + 1)) % 2**64, dtype=np.uint64)
+
+
+def _stir(state: Hashes, words: Hashes) -> None:
+    """Mix one more word a row into hashes, in place."""
+    state ^= words
+    state *= _GOLDEN
+    state ^= state >> _HALF
+    state *= _MIX
+    state ^= state >> _HALF
+    state *= _LAST
+    state ^= state >> _HALF
