@@ -7,16 +7,18 @@ interval with probability at most (1 - coverage) / 2 given the slice, and above 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, pairwise
+from functools import cached_property
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
+from skewridge.distribution.joining import join_slices
+from skewridge.distribution.shape import ErrorShape, shape_of
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
@@ -43,10 +45,10 @@ class Bands:
     high: FloatArray
     n_rows: FloatArray
 
-    def around(self, prediction: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the interval's ends for predictions, (n,) each."""
+    def around(self, prediction: FloatArray, scale: FloatArray | float = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Return the interval's ends for predictions, (n,) each, and the scale of the noise at them."""
         label = slice_labels(prediction, self.edges)
-        return prediction + self.low[label], prediction + self.high[label]
+        return prediction + scale * self.low[label], prediction + scale * self.high[label]
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Calibration:
     ----------
     edges : (l + 1,) array, slices of the training response
     starts : (l + 1,) array, where the errors of predictions in each slice start
-    errors : (n,) array, y - prediction
+    errors : (n,) array, y - prediction, over the scale of the noise at the row where that is known
     weights : (n,) array, how often each row occurs
     source : "fresh" rows; or rows of the fit: "cross-fitted", predicted by fits without their fold; "unstable", where
         these fits differ by more than their errors; or "left out", predicted by fits without the row
@@ -93,6 +95,11 @@ class Calibration:
         low_shared, high_shared = (weights[np.abs(errors - end) <= rounding].sum() > 1 for end in (low, high))
         return low - rounding * low_shared, high + rounding * high_shared
 
+    @cached_property
+    def shape(self) -> ErrorShape:
+        """The distribution of the errors, slice by slice."""
+        return shape_of(self.edges, self.starts, self.errors, self.weights)
+
     def rows_needed(self, coverage: float) -> int:
         """Return how many rows a finite interval needs."""
         return ceil(1 / self._tail(coverage)) - 1
@@ -112,6 +119,8 @@ class Unseen:
     weights : (n,) array, how often each row occurs
     source : "fresh", "cross-fitted" or "left out"
     folds : (n,) array, the fold of every row that was cross-fitted; None where folds may differ
+    X : (n, d) array, the rows; None where they are no numbers, or of no use
+    groups : (n,) array of labels, rows that are left out together; None: every row on its own
     """
 
     prediction: FloatArray
@@ -119,16 +128,18 @@ class Unseen:
     weights: FloatArray
     source: str
     folds: IntArray | None = None
+    X: FloatArray | None = None
+    groups: IntArray | None = None
 
-    def calibrations(self, edges: Sequence[FloatArray]) -> tuple[Calibration, ...]:
-        """Return the errors of every output by slices of its prediction; errors of unstable folds are one slice."""
-        outputs = zip(self.prediction.T, self.Y.T, edges, strict=True)
-        return tuple(self._calibration(*output) for output in outputs)
+    def calibration(self, output: int, edges: FloatArray, scale: FloatArray) -> Calibration:
+        """Return an output's errors over their scale, (n,), by slices of its prediction.
 
-    def _calibration(self, prediction: FloatArray, y: FloatArray, edges: FloatArray) -> Calibration:
+        Errors of unstable folds are one slice.
+        """
+        prediction, y = self.prediction[:, output], self.Y[:, output]
         if self.folds is None or not folds_disagree(prediction, y, self.weights, self.folds):
-            return calibration_of(prediction, y, edges, self.weights, self.source)
-        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable")
+            return calibration_of(prediction, y, edges, self.weights, self.source, scale)
+        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale)
 
 
 def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, folds: IntArray) -> bool:
@@ -163,9 +174,14 @@ def _median(errors: FloatArray, weights: FloatArray) -> float:
 
 
 def calibration_of(
-    prediction: FloatArray, y: FloatArray, edges: FloatArray, weights: FloatArray, source: str
+    prediction: FloatArray,
+    y: FloatArray,
+    edges: FloatArray,
+    weights: FloatArray,
+    source: str,
+    scale: FloatArray | float = 1.0,
 ) -> Calibration:
-    """Sort errors into slices of the prediction; the edges must not have been chosen by these rows.
+    """Sort errors into slices of the prediction; neither edges nor scale may have been chosen by these rows.
 
     Examples
     --------
@@ -176,7 +192,7 @@ def calibration_of(
     (array([-97.]), array([16.]))
     """
     labels = slice_labels(prediction, edges)
-    errors = y - prediction
+    errors = (y - prediction) / scale
     order = np.lexsort((errors, labels))
     starts = np.searchsorted(labels[order], np.arange(len(edges)))
     return Calibration(edges, starts, errors[order], weights[order], source)
@@ -199,37 +215,6 @@ def rows_needed(coverage: float) -> int:
     (19, 199)
     """
     return ceil(1 / check_tail(coverage)) - 1
-
-
-def join_slices(counts: FloatArray, needed: float) -> list[int]:
-    """Return the first slice of every group of neighbours that holds ``needed`` rows, as far as there are so many.
-
-    Slices are joined from both ends towards the fullest one, so that the outermost rows stay by themselves; what is
-    left over joins the fullest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> join_slices(np.array([90, 3, 4, 0, 2, 6]), 8)  # 2 + 6 stay by themselves; 3, 4 and 0 join the 90
-    [0, 4]
-    """
-    full, many = int(np.argmax(counts)), len(counts)
-    ahead = _ends(counts[:full], needed)
-    behind = [many - end for end in _ends(counts[:full:-1], needed)]
-    first = [0, *ahead, *reversed(behind)]
-    held = np.add.reduceat(counts, first)
-    fullest = int(np.searchsorted(first, full, side="right")) - 1
-    if held[fullest] < needed and len(first) > 1:  # no slice holds so many: join the smaller neighbour
-        left = held[fullest - 1] if fullest > 0 else np.inf
-        right = held[fullest + 1] if fullest + 1 < len(first) else np.inf
-        del first[fullest if left <= right else fullest + 1]
-    return first
-
-
-def _ends(counts: FloatArray, needed: float) -> list[int]:
-    """Where groups end that are filled one after the other."""
-    held = accumulate(counts.tolist(), lambda total, count: (0.0 if total >= needed else total) + count)
-    return [place for place, total in enumerate(held, 1) if total >= needed]
 
 
 def _tails(errors: FloatArray, weights: FloatArray, tail: Fraction) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from skewridge.engine.job import Job, make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
 from skewridge.estimators.bounds import bounds_of, clipped
-from skewridge.estimators.intervals import IntervalMixin
+from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.features.scaling import constant_outputs
 from skewridge.io.dask_collections import is_collection
@@ -54,7 +54,7 @@ def followed(fit: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
     return follow
 
 
-class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
+class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     """Base of all regressors: threads, and a fit that leaves the estimator as it was where it fails."""
 
     def _check_threads(self) -> None:
@@ -84,6 +84,9 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
 
 class KernelEstimator(Shell):
     """Parameters and checks that all kernel estimators have."""
+
+    def _numbers(self, X: Any) -> FloatArray | None:
+        return self._check_new(X).astype(np.float64)
 
     @property
     def _job(self) -> Job:

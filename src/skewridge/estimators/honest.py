@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import clone
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray, Prediction
 from skewridge.distribution.intervals import Unseen
 from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import Table
@@ -20,6 +20,7 @@ from skewridge.estimators.sources import predict_collection
 from skewridge.io.dask_collections import is_collection
 from skewridge.levels.planning import LevelSize, require_memory
 from skewridge.levels.risk import StatedRisk
+from skewridge.response.grouping import RowGroups
 
 
 class HonestEstimator(KernelEstimator):
@@ -36,6 +37,8 @@ class HonestEstimator(KernelEstimator):
     _single: bool
     _ends: tuple[FloatArray, FloatArray] | None
     _honest: tuple[FloatArray, FloatArray, FloatArray]
+    _seen: tuple[FloatArray, IntArray | None]  # type: ignore[assignment]
+    _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -71,20 +74,31 @@ class HonestEstimator(KernelEstimator):
         """Drop the last axis of a single output."""
         return values[:, 0] if self._single else values
 
-    def predict(self, X: Any) -> FloatArray:
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> Prediction: ...
+    def predict(self, X: Any, return_std: bool = False) -> Prediction:
         """Predict rows; values stay within ``bounds``.
 
         Parameters
         ----------
         X : (n, d) array or data frame, or a Dask array or frame, predicted as lazily as it is
+        return_std : bool, default=False
+            Whether to return as well the standard deviation of y given x: that of
+            :meth:`predict_distribution`.
 
         Returns
         -------
         prediction : (n,) or (n, p) array
+        std : of the same shape, with ``return_std=True``
         """
         if is_collection(X):
             return predict_collection(self, X)
-        return self._shaped(self._values(self._check_new(X).astype(np.float64)))
+        prediction = self._shaped(self._values(self._check_new(X).astype(np.float64)))
+        return (prediction, self.predict_distribution(X).sd()) if return_std else prediction
 
     def _values(self, X: FloatArray) -> FloatArray:
         """Predictions of checked rows within the bounds, (n, p)."""
@@ -105,11 +119,19 @@ class HonestEstimator(KernelEstimator):
         return items[0] if self._single else tuple(items)
 
     def _remember_honest(
-        self, X: FloatArray, kept: IntArray, left_out: FloatArray, Y: FloatArray, weights: FloatArray
+        self,
+        X: FloatArray,
+        kept: IntArray,
+        left_out: FloatArray,
+        Y: FloatArray,
+        weights: FloatArray,
+        together: RowGroups | None,
     ) -> None:
         """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
         known = ~np.isnan(left_out).any(axis=1)  # rows without a past have none
         self._honest = left_out[known], Y[known], weights[known]
+        rows = X if len(kept) == len(X) and known.all() else X[kept[known]]
+        self._seen = rows, None if together is None else together.labels[known]
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out
         others = np.setdiff1d(np.arange(len(X)), kept)
@@ -119,8 +141,12 @@ class HonestEstimator(KernelEstimator):
         self._remember_response(Y, weights)
 
     def _cross_fitted(self) -> Unseen:
-        """Intervals are made of the left-out errors that the fit has kept."""
-        return Unseen(*self._honest, "left out")
+        """Intervals and distributions are made of the left-out errors that the fit has kept."""
+        X, groups = getattr(self, "_seen", (None, None))
+        return Unseen(*self._honest, "left out", X=X, groups=groups)
+
+    def _unseen_already(self) -> Unseen:
+        return self._cross_fitted()
 
     def _column_names(self, columns: IntArray) -> list[Any]:
         """Names of columns where there are any, else their numbers."""

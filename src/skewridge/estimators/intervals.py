@@ -14,6 +14,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_no_times, check_same_order, check_weights, warn_user
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
+from skewridge.estimators.error_models import ErrorModels
 from skewridge.response.grouping import RowGroups
 from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
@@ -28,7 +29,7 @@ RUNNING = (
 )  # parameters that another fit takes as set now
 
 
-class IntervalMixin:
+class IntervalMixin(ErrorModels):
     """``calibrate`` and ``predict_interval`` for a regressor.
 
     An estimator keeps its rows, X, Y (N, p) and weights, as ``_seen``, or tells them by ``_training_rows``; keeps
@@ -36,11 +37,8 @@ class IntervalMixin:
     ``_refitted``.
     """
 
-    predict: Callable[..., Any]
     get_params: Callable[..., dict[str, Any]]
-    calibration_: tuple[Calibration, ...]
     _seen: tuple[Any, FloatArray, FloatArray]
-    _seed: int
     _left_behind: tuple[str, ...] = ("_seen", "_fitted_with", "_together")  # by copies, which cannot be fitted again
     _together: RowGroups | None = None
 
@@ -65,17 +63,18 @@ class IntervalMixin:
         if (X is None) != (y is None):
             raise ValueError("calibrate takes X and y together, or neither: then it uses the rows of the fit.")
         rows = self._cross_fitted() if X is None else self._predicted(X, y, sample_weight)
-        self.calibration_ = rows.calibrations(self._response_edges)
+        self._remember_errors(rows, rows if X is None else self._unseen_already())
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Return the ends of an interval that holds y with probability ``coverage`` given the slice of the prediction.
 
-        ``f(x) + [low, high]``, where low and high are tail quantiles of the errors of unseen rows whose prediction lies
-        in the same slice (slices of the training response, neighbours joined until each has 50 rows). y lies below with
-        probability at most (1 - coverage) / 2, and above with no more. The guarantee is for rows drawn like those of
-        ``calibrate(X, y)``; where that was not called, :meth:`calibrate` is called on the rows of the fit. Given that y
-        itself is rare nothing is promised, and coverage is lower: an interval around a prediction cannot know.
+        ``f(x) + s(x) [low, high]``, where s(x) is the scale of the noise, learned from left-out errors, and low and
+        high are tail quantiles of errors over s of unseen rows whose prediction lies in the same slice (slices of the
+        training response, neighbours joined until each has 50 rows), rounded outwards to a whole rank. y lies below
+        with probability at most (1 - coverage) / 2, and above with no more. The guarantee is for rows drawn like those
+        of ``calibrate(X, y)``; where that was not called, :meth:`calibrate` is called on the rows of the fit. Given
+        that y itself is rare nothing is promised, and coverage is lower: an interval around a prediction cannot know.
 
         Parameters
         ----------
@@ -105,7 +104,8 @@ class IntervalMixin:
         for concern in _concerns(self.calibration_, coverage):
             warn_user(concern)
         columns = prediction.reshape(len(prediction), -1).T
-        ends = np.array([band.around(column) for band, column in zip(bands, columns, strict=True)])
+        pairs = zip(bands, columns, self._scales(X, columns), strict=True)
+        ends = np.array([band.around(column, scale) for band, column, scale in pairs])
         low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
         return low, high
 
@@ -132,7 +132,8 @@ class IntervalMixin:
     def _remember_response(self, Y: FloatArray, weights: FloatArray) -> None:
         """Fix the slices of predictions before anything is calibrated, and forget an earlier fit's calibration."""
         self._response_edges = tuple(slice_edges(y, choose_rule(y, "auto", weights), weights) for y in Y.T)
-        self.__dict__.pop("calibration_", None)
+        for name in ("calibration_", "_error_models"):
+            self.__dict__.pop(name, None)
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
@@ -145,7 +146,8 @@ class IntervalMixin:
         if Y.shape != prediction.shape:
             raise ValueError(f"y must have {prediction.shape[1]} output(s), as in fit; got {Y.shape[1]}.")
         weights, kept = check_weights(sample_weight, len(Y))
-        return Unseen(prediction[kept], Y[kept], weights, "fresh")
+        rows = self._numbers(X)
+        return Unseen(prediction[kept], Y[kept], weights, "fresh", X=None if rows is None else rows[kept])
 
     def _cross_fitted(self) -> Unseen:
         """Predict every row of the fit by a fit without its fold; rows with equal x, and groups, share a fold.
@@ -167,6 +169,10 @@ class IntervalMixin:
         known = ~np.isnan(prediction).any(axis=1)  # one distinct row leaves none to fit without it; the first no past
         compared = folds[known] if self._together is None else None  # groups and blocks differ by what is asked for
         return Unseen(prediction[known], Y[known], weights[known], "cross-fitted", compared)
+
+    def _unseen_already(self) -> Unseen | None:
+        """Rows of the fit that were predicted without them, if that takes no other fit."""
+        return None
 
     def _told_apart_by(self, X: Any) -> Any:
         """Numbers that are equal where rows are. Estimators that take more than numbers override it."""

@@ -151,7 +151,7 @@ class LocalKernelRidge(HonestEstimator):
         self._model = None if fit is None else fit.model
         self._remember_cells(fit)
         honest = clipped(left_out, self._ends)
-        self._remember_honest(X, kept, honest, Y, weights)
+        self._remember_honest(X, kept, honest, Y, weights, together)
         risks = [
             stated_risk(own, predicted, weights, member=found.distinct.member, draws=found.distinct.draws)
             for own, predicted in zip(Y.T, honest.T, strict=True)

@@ -7,28 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from skewridge.centers.model import LowRankModel
 from skewridge.centers.tuning import CenterTuning
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
-from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import ScaledForms
-from skewridge.features.scaling import Scaling
 from skewridge.kernels import KERNELS
 from skewridge.persist._compound import Items, Maybe, NumberOr, OneOf, Record
+from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
-from skewridge.persist._layouts import Bools, Floats, Ints, Kind, Length, Number
-from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, POSITIVE, TEXT, WHOLE, kernel_layout
+from skewridge.persist._forms import SCALED_FORMS, SCALING
+from skewridge.persist._layouts import Floats, Ints, Kind, Length, Number
+from skewridge.persist._regressors import FLAG, INTERVALS, POSITIVE, TEXT, WHOLE, kernel_layout
 from skewridge.ridge.lowrank import Basis
-
-
-def _forms_hold(forms: FeatureForms) -> bool:
-    """Whether every form has ascending knots, at least two, and a score for each."""
-    if not len(forms.knots) == len(forms.scores) == len(forms):
-        return False
-    pairs = zip(forms.knots, forms.scores, strict=True)
-    return all(len(k) == len(s) > 1 and bool((np.diff(k) > 0).all()) for k, s in pairs)
 
 
 def _slopes_by_name(state: dict[str, Any]) -> dict[str, Any]:
@@ -44,7 +34,7 @@ def _adaptive_holds(model: Any) -> bool:
     if not hasattr(model, "_model"):
         return True
     scaling, width = model._scaling, model._model.basis.centers.shape[1]
-    return isinstance(scaling, ScaledForms) or len(scaling.scale) == width
+    return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and errors_hold(model)
 
 
 BASIS = Record(
@@ -94,19 +84,6 @@ CENTER_TUNING = Record(
         "cost": Maybe(Kind(dict)),
     },
 )
-SCALING = Record(Scaling, {"shift": Floats("d"), "scale": Floats("d")})
-FORMS = Record(
-    FeatureForms,
-    {
-        "n_columns": Length("d"),
-        "columns": Ints("D", below="d"),
-        "ranked": Bools("D"),
-        "knots": Items(Floats("*"), tuple),
-        "scores": Items(Floats("*"), tuple),
-    },
-    holds=_forms_hold,
-)
-SCALED_FORMS = Record(ScaledForms, {"forms": FORMS, "scales": Floats("D")})
 ADAPTIVE_KERNEL_RIDGE = Estimator(
     AdaptiveKernelRidge,
     {

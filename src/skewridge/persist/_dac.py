@@ -15,9 +15,10 @@ from skewridge.nodes.partition import Partition
 from skewridge.nodes.sample_weights import check_weights_are_taken
 from skewridge.nodes.tuning import Tuning
 from skewridge.persist._compound import Items, Maybe, NumberOr, Record
+from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
-from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, KERNEL, NAMES, POSITIVE, TEXT, WHOLE, cuts
+from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, KERNEL, POSITIVE, TEXT, WHOLE, cuts
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
 from skewridge.ridge.expansion import Expansion
@@ -28,7 +29,9 @@ def _dac_holds(model: Any) -> bool:
     """Whether the average is expanded over the rows that the nodes are, and can be fitted again to some of them."""
     model._check_parameters()
     model._twin()._settings.check()
-    return not hasattr(model, "dual_coef_") or len(model.dual_coef_) == len(model._problem.points)
+    if not hasattr(model, "dual_coef_"):
+        return True
+    return len(model.dual_coef_) == len(model._problem.points) and errors_hold(model)
 
 
 def _regressor_holds(model: Any) -> bool:
@@ -36,9 +39,10 @@ def _regressor_holds(model: Any) -> bool:
     model._check_parameters()
     check_weights_are_taken(model.estimator, model.focus, None)
     fitted = getattr(model, "estimators_", None)
-    return fitted is None or (
-        len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
-    )
+    if fitted is None:
+        return True
+    own = len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
+    return own and errors_hold(model)
 
 
 SLICES = Record(

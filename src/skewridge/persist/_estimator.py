@@ -25,6 +25,8 @@ class Estimator:
     retired : parameters that files of earlier versions may have; they decided the fit, and no more do
     upgrade : the attributes of an earlier version's file as this version has them
     holds : whether one may be used; it may raise ValueError or TypeError to say why not
+    prepare : what is done to one before it is saved
+    forgotten : attributes that copies keep and files do not
     refusal : why one that may be used cannot be saved, and what to do; None where it can
     """
 
@@ -35,6 +37,8 @@ class Estimator:
     retired: Collection[str] = ()
     upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda state: state
     holds: Callable[[Any], object] = lambda model: True
+    prepare: Callable[[Any], None] = lambda model: None
+    forgotten: Collection[str] = ()
     refusal: Callable[[Any], str | None] = lambda model: None
 
     def encode(self, model: Any, writer: Writer, place: str) -> dict[str, Any]:
@@ -43,11 +47,12 @@ class Estimator:
         reason = self.refusal(model)
         if reason is not None:
             raise ModelFileError(reason)
+        self.prepare(model)
         given = model.get_params(deep=False)
         saved = {name: given[name] for name in self.parameters or given}
         parameters = {name: encode(value, writer, _at(place, name)) for name, value in saved.items()}
         self._check_dropped(given, self.cls(**saved).get_params(deep=False), place)
-        known = {*given, "_sklearn_version"}  # which scikit-learn adds to the state of its own classes
+        known = {*given, *self.forgotten, "_sklearn_version"}  # which scikit-learn adds to the state of its own classes
         state = {name: value for name, value in model.__getstate__().items() if name not in known}
         return {"parameters": parameters, "attributes": self._encode_state(state, writer, place) if state else None}
 

@@ -34,7 +34,7 @@ class Sizes:
 
     def __init__(self, outer: Sizes | None = None) -> None:
         self._lengths: dict[str, int] = {}
-        self._below: list[tuple[str, int, str]] = [] if outer is None else outer._below
+        self._below: list[tuple[Sizes, str, int, str]] = [] if outer is None else outer._below
 
     def match(self, dimension: str, length: int, place: str) -> None:
         """Take "k" or "k+1" for a length, or raise where the letter has another already; "*" is any length."""
@@ -47,12 +47,12 @@ class Sizes:
 
     def expect_below(self, letter: str, largest: int, place: str) -> None:
         """Have a number compared with a length."""
-        self._below.append((letter, largest, place))
+        self._below.append((self, letter, largest, place))
 
     def settle(self) -> None:
-        """Compare what waits."""
-        for letter, largest, place in self._below:
-            if largest >= self._lengths.get(letter, 0):
+        """Compare what waits with the lengths around it, or with the outermost where these lack the letter."""
+        for own, letter, largest, place in self._below:
+            if largest >= own._lengths.get(letter, self._lengths.get(letter, 0)):
                 raise ModelFileError(f"{place} refers to number {largest}, which the model does not have")
 
 

@@ -1,17 +1,13 @@
-"""The layout of what all regressors have in files: a kernel, names of features, and errors that intervals are made of.
-
-Letters of lengths: d features, l slices, n errors.
-"""
+"""The layout of what all regressors have in files: a kernel, bounds, slices of the response."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from skewridge._typing import IntArray
-from skewridge.distribution.intervals import SOURCES, Calibration
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from skewridge.persist._compound import Items, Maybe, Record
-from skewridge.persist._layouts import Field, Floats, Ints, Kind, Number, Numbers, Texts
+from skewridge.persist._layouts import Field, Floats, Kind, Number, Numbers
 
 FLAG, TEXT, WHOLE = Kind(bool), Kind(str), Number(0, whole=True)
 POSITIVE = float(np.nextafter(0.0, 1.0))
@@ -44,24 +40,6 @@ def kernel_layout(letter: str) -> Record:
 
 
 KERNEL = kernel_layout("d")
-CALIBRATION = Record(
-    Calibration,
-    {
-        "edges": Floats("l+1", finite=False),
-        "starts": Ints("l+1"),
-        "errors": Floats("n"),
-        "weights": Floats("n"),
-        "source": Kind(str, SOURCES),
-    },
-    holds=lambda calibration: cuts(calibration.starts, len(calibration.errors)),
-    alone=True,
-)
-NAMES: dict[str, Field] = {
-    "feature_names_in_": Texts("d"),
-    "feature_min_in_": Floats("d"),
-    "feature_max_in_": Floats("d"),
-    "calibration_": Items(CALIBRATION, tuple),
-}
 BOUNDS: dict[str, Field] = {"_bounds": Items(Floats("*", finite=False), tuple)}
 INTERVALS: dict[str, Field] = {
     "_seed": WHOLE,

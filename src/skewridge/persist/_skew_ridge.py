@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-import numpy as np
-
 from skewridge.cells.learned import LocalModel
 from skewridge.cells.model import Cells
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.levels.blend import Blend
 from skewridge.levels.fit import BlendedModel
-from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels
+from skewridge.levels.model import GuideModel, Members, TwoLevels
 from skewridge.levels.risk import StatedRisk
 from skewridge.levels.tuning import LevelTuning
-from skewridge.persist._adaptive import CENTER_TUNING, FORMS, SCALED_FORMS, SCALING
-from skewridge.persist._compound import Items, Maybe, OneOf, OneOrTuple, Packed, Record
+from skewridge.persist._adaptive import CENTER_TUNING
+from skewridge.persist._compound import Items, Maybe, OneOrTuple, Packed, Record
+from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
+from skewridge.persist._forms import END, FORMS, GLOBAL
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
-from skewridge.persist._regressors import FLAG, INTERVALS, NAMES, POSITIVE, WHOLE, kernel_layout
+from skewridge.persist._regressors import FLAG, INTERVALS, POSITIVE, WHOLE, kernel_layout
 from skewridge.ridge.linear import LinearModel
 
 
@@ -65,13 +65,6 @@ def _members_hold(model: BlendedModel) -> bool:
     return outputs == {1} and len(model.blend.weights) == n_members and known
 
 
-def _global_holds(model: GlobalModel) -> bool:
-    """Whether centres are as wide as transformed rows."""
-    transform = model.transform
-    width = len(transform.scales) if hasattr(transform, "scales") else len(transform.scale)
-    return model.centers.shape[1] == width
-
-
 def _skew_ridge_holds(model: Any) -> bool:
     """Whether parameters are valid, and every output has a model of the table's columns."""
     model._check_parameters()
@@ -110,7 +103,14 @@ def _honest_holds(model: Any, n_outputs: int) -> bool:
     ends = model._ends is None or (len(model._ends) == 2 and all(len(end) == n_outputs for end in model._ends))
     several = n_outputs == 1 or not model._single
     slices = len(model._response_edges) == n_outputs
-    return bool(ends and several and slices and model._honest[0].shape[1] == n_outputs)
+    whole = ends and several and slices and model._honest[0].shape[1] == n_outputs
+    return bool(whole and errors_hold(model))
+
+
+def _calibrated(model: Any) -> None:
+    """Learn the noise before the rows are left behind: a file holds what distributions need."""
+    if hasattr(model, "_honest") and not hasattr(model, "calibration_"):
+        model.calibrate()
 
 
 LOCAL = Record(
@@ -123,22 +123,6 @@ LOCAL = Record(
         "units": Floats("p"),
     },
     holds=_local_holds,
-    alone=True,
-)
-GLOBAL = Record(
-    GlobalModel,
-    {
-        "transform": OneOf((SCALING, SCALED_FORMS)),
-        "centers": Floats("m *"),
-        "coef": Floats("p m"),
-        "kernel": kernel_layout("*"),
-        "intercepts": Floats("p"),
-        "low": Floats("p", finite=False),
-        "high": Floats("p", finite=False),
-        "means": Floats("p"),
-        "units": Floats("p"),
-    },
-    holds=_global_holds,
     alone=True,
 )
 GUIDE = Record(
@@ -164,7 +148,6 @@ LEVELS = Record(
     holds=_levels_hold,
     alone=True,
 )
-END = Number(-np.inf, np.inf)
 MEMBERS = Record(
     Members,
     {"levels": Maybe(LEVELS), "linear": Packed(LinearModel), "low": END, "high": END},
@@ -221,6 +204,8 @@ def skew_ridge(companion: Field, own: Collection[type]) -> Estimator:
         },
         optional=NAMES,
         holds=_skew_ridge_holds,
+        prepare=_calibrated,
+        forgotten=("_seen",),
         refusal=lambda model: _foreign_companion(model, own),
     )
 
@@ -250,4 +235,6 @@ LOCAL_KERNEL_RIDGE = Estimator(
     },
     optional=NAMES,
     holds=_local_ridge_holds,
+    prepare=_calibrated,
+    forgotten=("_seen",),
 )

@@ -12,9 +12,10 @@ import numpy as np
 
 from skewridge.estimators.spline import SmoothingSpline
 from skewridge.persist._compound import Items, Record
+from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Field, Floats, Ints, Length, Number
-from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, NAMES, TEXT, WHOLE
+from skewridge.persist._regressors import BOUNDS, FLAG, INTERVALS, TEXT, WHOLE
 from skewridge.splines.fit import SplineFit
 from skewridge.splines.sums import Features, Free
 from skewridge.splines.terms import PARTS, Domain, Model
@@ -65,6 +66,12 @@ def _fit_holds(fit: SplineFit) -> bool:
     used += [f for model in models for term in model.terms for f, _ in term]
     width = fit.features.knots.shape[1]
     return max(used, default=-1) < width and len(fit.loads) == len(fit.features) and len(fit.free.model.free) > 0
+
+
+def _spline_holds(model: Any) -> bool:
+    """Whether parameters are valid, and errors are those of the model's rows."""
+    model._check_parameters()
+    return not hasattr(model, "n_features_in_") or errors_hold(model)
 
 
 MODEL = Record(Model, {"free": Field(), "terms": Field()}, holds=_model_holds)
@@ -123,5 +130,5 @@ SMOOTHING_SPLINE = Estimator(
         **INTERVALS,
     },
     optional={**NAMES, **BOUNDS},
-    holds=lambda model: model._check_parameters(),
+    holds=_spline_holds,
 )

@@ -1,0 +1,114 @@
+"""Responses that many rows share, such as zeros or a largest value that was recorded: their probabilities.
+
+The probability of each is its share among unseen rows of similar prediction. What the others are is left to their
+errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge.distribution.intervals import Calibration, calibration_of
+from skewridge.response.slices import slice_labels
+
+MOST_VALUES = 20  # of a response that is discrete
+LEAST_SHARE, LEAST_ROWS = 0.01, 20.0  # of the rows, that share a value
+STANDS_OUT, NEIGHBOURS = 5.0, 5  # times the rows of a value's neighbours in y, five on either side, in the median
+SLICE_ROWS, MOST_SLICES = 200.0, 50  # of predictions that shares are taken over
+
+
+@dataclass(frozen=True)
+class PointMasses:
+    """Values that y takes with a probability of its own, by slices of the prediction.
+
+    Attributes
+    ----------
+    values : (a,) array, increasing
+    edges : (g + 1,) array, slices of the prediction
+    shares : (g, a) array, P(y = value) in every slice
+    rest : Calibration of the rows with other values; None where there are too few
+    """
+
+    values: FloatArray
+    edges: FloatArray
+    shares: FloatArray
+    rest: Calibration | None
+
+    def probabilities(self, prediction: FloatArray) -> FloatArray:
+        """P(y = value) at rows of such predictions, (n, a); they sum to 1 where there is nothing else."""
+        found = self.shares[slice_labels(prediction, self.edges)]
+        if self.rest is not None:
+            return found
+        totals = found.sum(axis=1, keepdims=True)
+        return np.where(totals > 0.0, found / np.where(totals > 0.0, totals, 1.0), 1.0 / len(self.values))
+
+
+def shared_values(y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the values that are point masses of y: all of at most 20, or those that stand out.
+
+    A value stands out that at least 1% of the rows, and 20 of them, have, and five times as many as
+    have a typical one of its neighbours in y: counts of 100 and 90 rows beside each other do not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.zeros(50), np.arange(1.0, 101.0)]
+    >>> shared_values(y, np.ones(150)), shared_values(np.arange(90.0), np.ones(90)), shared_values(y > 0, np.ones(150))
+    (array([0.]), array([], dtype=float64), array([0., 1.]))
+    """
+    values, member = np.unique(np.asarray(y, dtype=np.float64), return_inverse=True)
+    rows = np.bincount(member, weights).astype(np.float64)
+    if len(values) <= MOST_VALUES and rows.min() >= 2.0:
+        return values
+    often = np.flatnonzero(rows >= max(LEAST_ROWS, LEAST_SHARE * float(rows.sum())))
+    return values[[place for place in often.tolist() if rows[place] >= STANDS_OUT * _typical(rows, place)]]
+
+
+def _typical(rows: FloatArray, place: int) -> float:
+    """The median number of rows that a value's neighbours have."""
+    near = rows[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]
+    return float(np.median(np.delete(near, min(place, NEIGHBOURS))))
+
+
+def point_masses(
+    prediction: FloatArray, y: FloatArray, scale: FloatArray, edges: FloatArray, weights: FloatArray, source: str
+) -> PointMasses | None:
+    """Return the point masses of y, all (n,) arrays, and the errors of the other rows; None where there are none."""
+    values = shared_values(y, weights) if len(y) else y
+    if not len(values):
+        return None
+    cuts = _even_edges(prediction, weights)
+    labels = slice_labels(prediction, cuts)
+    own = y[:, None] == values
+    mass = np.bincount(labels, weights, minlength=len(cuts) - 1)
+    held = np.column_stack([np.bincount(labels, weights * column, minlength=len(cuts) - 1) for column in own.T])
+    others = ~own.any(axis=1)
+    return PointMasses(values, cuts, held / mass[:, None], _rest(others, prediction, y, scale, edges, weights, source))
+
+
+def _rest(
+    others: BoolArray,
+    prediction: FloatArray,
+    y: FloatArray,
+    scale: FloatArray,
+    edges: FloatArray,
+    weights: FloatArray,
+    source: str,
+) -> Calibration | None:
+    if weights[others].sum() < LEAST_ROWS:
+        return None
+    return calibration_of(prediction[others], y[others], edges, weights[others], source, scale[others])
+
+
+def _even_edges(prediction: FloatArray, weights: FloatArray) -> FloatArray:
+    """Edges of slices of the prediction that hold about as many rows each."""
+    n_slices = int(np.clip(weights.sum() // SLICE_ROWS, 1, MOST_SLICES))
+    order = np.argsort(prediction, kind="stable")
+    reached = np.cumsum(weights[order]) / weights.sum()
+    inner: IntArray = np.searchsorted(reached, np.arange(1, n_slices) / n_slices)
+    cuts = np.unique(prediction[order][inner])
+    cuts = cuts[(cuts > prediction.min()) & (cuts <= prediction.max())]
+    return np.r_[-np.inf, cuts, np.inf]
