@@ -91,7 +91,8 @@ class TestPointMasses:
         new, levels = np.linspace(0.05, 0.95, 19), np.linspace(0.01, 0.99, 99)
         found = mixed(*rained(), new)
         q = found.quantile(np.broadcast_to(levels, (19, 99)))
-        assert np.all(np.diff(q, axis=1) >= 0) and q.min() == 0.0
+        assert np.all(np.diff(q, axis=1) >= 0)
+        assert q.min() == 0.0
         p = found.cdf(q)
         assert np.all(p >= levels - 1e-9)  # at a point mass it is above
         inside = q > 0

@@ -33,7 +33,8 @@ class TestPromises:
         held = (low <= y) & (y <= high)
         fifths = [held[part].mean() for part in np.array_split(np.argsort(X[:, 1]), 5)]
         assert 0.88 < held.mean() < 0.92
-        assert min(fifths) > 0.85 and max(fifths) < 0.95
+        assert min(fifths) > 0.85
+        assert max(fifths) < 0.95
 
     def test_intervals_are_quantiles_rounded_outwards(self, model, new):
         X, y = new
@@ -63,7 +64,8 @@ class TestShapesAndConsistency:
         X = new[0][:50]
         found = model.predict_distribution(X)
         quantiles = model.predict_quantiles(X, LEVELS)
-        assert quantiles.shape == (50, 6) and np.all(np.diff(quantiles, axis=1) > 0)
+        assert quantiles.shape == (50, 6)
+        assert np.all(np.diff(quantiles, axis=1) > 0)
         assert np.array_equal(found.quantile(LEVELS), quantiles)
         p = np.array([model.predict_cdf(X[[i]], quantiles[i])[0] for i in range(50)])
         assert p == pytest.approx(np.broadcast_to(LEVELS, (50, 6)), abs=1e-9)

@@ -194,7 +194,7 @@ def _tails(
 
 
 def _units(beyond: Sequence[tuple[FloatArray, FloatArray]], widths: FloatArray) -> list[float]:
-    """The mean excess of every slice, drawn to what is usual in slices of its width, from the median to the threshold."""
+    """The mean excess of every slice, drawn to what is usual in slices as wide from the median to the threshold."""
     wide = np.where(widths > 0.0, widths, widths.max(initial=0.0) or 1.0)
     sums = np.array([[w @ e / width, w.sum()] for (e, w), width in zip(beyond, wide, strict=True)])
     usual = sums[:, 0].sum() / sums[:, 1].sum()
