@@ -10,7 +10,8 @@ of y - q on that tenth. PYTHON is one that has catboost and lightgbm. One thread
 seconds. --arrays keeps the quantiles that were predicted, one file a table, split and method.
 
 CRPS is the mean of twice the pinball loss over these levels, in units of sd(y); the upper one is
-that of max(y, t), with t the 95% quantile of the fitted y.
+that of max(y, t), with t the 95% quantile of the fitted y. Exceedance is that of its 98% quantile,
+or of the largest value below it where it is a cap, which nothing exceeds.
 """
 
 import argparse
@@ -28,6 +29,8 @@ import two_levels  # first, since it limits threads before numpy is imported
 # isort: split
 import numpy as np
 from kept import Kept
+
+from skewridge.metrics import crps, upper_crps
 
 TABLES = (
     "california_housing/xy",
@@ -47,10 +50,10 @@ SMALLEST = 0.1  # of the rows: a smaller fifth, which ties leave, does not count
 ACROSS, BY_FIFTH = (0.88, 0.92), (0.85, 0.95)  # coverage that is asked for
 
 
-def crps(y, quantiles):
-    """The mean over levels of twice the pinball loss."""
-    error = y[:, None] - quantiles
-    return float(2.0 * np.mean(np.maximum(LEVELS * error, (LEVELS - 1.0) * error)))
+def far_level(y):
+    """The 98% quantile of the fitted y; where that is a cap, which none exceeds, the largest below it."""
+    level = np.quantile(y, FAR)
+    return float(y[y < level].max() if level == y.max() else level)
 
 
 def fifths(column):
@@ -74,13 +77,13 @@ def coverage(X, y, quantiles):
 def figures(parts, quantiles, extreme=None, exceedance=None):
     """What every method is judged by; trees state the far exceedance by the levels above it."""
     _, y_fit, X, y = parts
-    upper, far = np.quantile(y_fit, (UPPER, FAR))
+    upper, far = float(np.quantile(y_fit, UPPER)), far_level(y_fit)
     overall, groups = coverage(X, y, quantiles)
     extreme = quantiles[:, -1:] if extreme is None else extreme
     exceedance = (quantiles > far).mean(axis=1) if exceedance is None else exceedance
     return {
-        "crps": crps(y, quantiles) / y.std(),
-        "upper": crps(np.maximum(y, upper), np.maximum(quantiles, upper)) / y.std(),
+        "crps": crps(y, quantiles, LEVELS) / y.std(),
+        "upper": upper_crps(y, quantiles, LEVELS, threshold=upper) / y.std(),
         "coverage": overall,
         "fifths": groups,
         "rows": len(y),
@@ -95,7 +98,7 @@ def ours(parts, arrays):
     from skewridge import SkewRidge
 
     X, y, X_test, _ = parts
-    far = float(np.quantile(y, FAR))
+    far = far_level(y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         SkewRidge(random_state=0, n_jobs=1).fit(X[:500], y[:500]).predict_quantiles(X_test[:9], [0.5])
