@@ -8,7 +8,7 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 TWO := -n 2 --dist loadfile
 
-.PHONY: demo test test-full test-oldest lint bench bench-peers bench-two-levels reproduce reproduce-full reproduce-clean docs clean
+.PHONY: demo test test-full test-oldest lint bench bench-peers bench-two-levels bench-distribution reproduce reproduce-full reproduce-clean docs clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
@@ -38,6 +38,9 @@ bench-peers: $(VENV)/.ready $(PEERS)/.ready
 bench-two-levels: $(VENV)/.ready $(PEERS)/.ready
 	$(BIN)/python benchmarks/two_levels.py --trees $(PEERS)/bin/python
 	$(BIN)/python benchmarks/stated_risk.py
+
+bench-distribution: $(VENV)/.ready $(PEERS)/.ready
+	$(BIN)/python benchmarks/distribution.py --trees $(PEERS)/bin/python
 
 reproduce: $(VENV)/.ready
 	$(BIN)/python experiments/reproduce.py --scale reduced

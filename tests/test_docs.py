@@ -9,10 +9,15 @@ import sys
 import warnings
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot
+import numpy as np
+import pandas as pd
 import pytest
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks
+from tests.forecaster import Forecaster
 
 LEARNERS = ["random forest", "boosted trees", "smoothing spline", "kernels"]
 ROOT = Path(__file__).parents[1]
@@ -45,6 +50,16 @@ def test_examples_run_on_data_that_are_there(page, tmp_path, monkeypatch):
     model = AdaptiveKernelRidge(n_centers=50, random_state=0).fit(X[train], y[train])
     names = {"X": X, "y": y, "X_train": X[train], "y_train": y[train], "X_test": X[test], "y_test": y[test]}
     execute(f"docs/{page}.md", {**names, "X_new": X[test], "model": model}, tmp_path, monkeypatch)
+
+
+def test_examples_of_judging_run(tmp_path, monkeypatch):
+    matplotlib.use("Agg")
+    X = np.random.default_rng(0).uniform(size=(2000, 2))
+    model, frame = Forecaster(), pd.DataFrame(X, columns=["east", "north"])
+    y = model.draw(X)
+    names = {"X_train": frame[:1000], "y_train": y[:1000], "X_test": frame[1000:], "y_test": y[1000:]}
+    execute("docs/judging.md", {**names, "model": model}, tmp_path, monkeypatch)
+    matplotlib.pyplot.close("all")
 
 
 def execute(page, names, folder, monkeypatch):

@@ -26,7 +26,11 @@ def test_every_public_name_has_a_docstring_with_an_example_and_a_place_in_the_do
     assert name in dir(skewridge)
 
 
-@pytest.mark.parametrize("name", ["rare_mse", "slice_mse", "balanced_mse", "sera"])
+METRICS = ("rare_mse", "slice_mse", "balanced_mse", "sera", "pinball_loss", "crps", "upper_crps", "rare_crps")
+METRICS += ("interval_score", "exceedance_brier", "exceedance_log_score", "reliability", "pit")
+
+
+@pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_documented(name):
     from skewridge import metrics
 

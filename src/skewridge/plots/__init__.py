@@ -1,4 +1,4 @@
-"""Pictures of the response, of a fit and of its errors; they need matplotlib."""
+"""Pictures of the response, of a fit, of its errors and of predicted distributions; they need matplotlib."""
 
 from skewridge.plots.displays import (
     CostDisplay,
@@ -10,12 +10,24 @@ from skewridge.plots.displays import (
     SlicesDisplay,
     TuningDisplay,
 )
+from skewridge.plots.distribution_displays import (
+    ExceedanceMapDisplay,
+    PITDisplay,
+    QuantileFanDisplay,
+    ReliabilityDisplay,
+    ReturnLevelDisplay,
+)
 
 __all__ = [
     "CostDisplay",
+    "ExceedanceMapDisplay",
     "ImportanceDisplay",
     "NodesDisplay",
+    "PITDisplay",
     "PredictionDisplay",
+    "QuantileFanDisplay",
+    "ReliabilityDisplay",
+    "ReturnLevelDisplay",
     "SearchDisplay",
     "SliceErrorDisplay",
     "SlicesDisplay",

@@ -15,6 +15,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge._validation import check_vector
 from skewridge.advice.plan import FitPlan
+from skewridge.plots.base import BLUE, GRAY, PINK, RED, Display
 from skewridge.plots.data import (
     cost_bars,
     importance_bars,
@@ -27,30 +28,8 @@ from skewridge.plots.data import (
 )
 from skewridge.response.slices import slice_quietly
 
-GRAY, BLUE, RED, PINK = "0.55", "#4477AA", "#CC3311", "#F3C3B9"  # told apart by readers of any colour vision
 
-
-class _Display:
-    """A display: data in, a drawing out."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = data
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw on matplotlib axes, new ones where none are given; return the display."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(layout="constrained")
-        self._draw(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
-
-
-class _RowsDisplay(_Display):
+class _RowsDisplay(Display):
     """A display of rows with their predictions."""
 
     _data_of: Callable[..., dict[str, Any]]
@@ -70,7 +49,7 @@ class _RowsDisplay(_Display):
         return cls(cls._data_of(y_true, y_pred, y_ref, slices)).plot(ax)
 
 
-class SlicesDisplay(_Display):
+class SlicesDisplay(Display):
     """Slices of the response: rows as they are, and the copies that oversampling adds (the paper's Figures 2 and 3).
 
     Examples
@@ -110,7 +89,7 @@ class SlicesDisplay(_Display):
         ax.legend(loc="upper right", fontsize="small" if lies else None, edgecolor="none")
 
 
-class NodesDisplay(_Display):
+class NodesDisplay(Display):
     """Nodes' estimates and their average along one feature (the paper's Figure 1)."""
 
     @classmethod
@@ -140,7 +119,7 @@ class NodesDisplay(_Display):
             handle.set_alpha(1.0)
 
 
-class TuningDisplay(_Display):
+class TuningDisplay(Display):
     """The criterion along penalties (or bandwidths), the choice in red with its standard error."""
 
     @classmethod
@@ -166,7 +145,7 @@ class TuningDisplay(_Display):
             ax.legend(title="bandwidth", fontsize="small", frameon=False)
 
 
-class SearchDisplay(_Display):
+class SearchDisplay(Display):
     """Candidates of level 1, alone or not: cross-validated risk by number of centres, and the choice."""
 
     @classmethod
@@ -226,7 +205,7 @@ class PredictionDisplay(_RowsDisplay):
         ax.legend(frameon=False, loc="upper left", markerscale=3)
 
 
-class ImportanceDisplay(_Display):
+class ImportanceDisplay(Display):
     """Feature importances: shares of what rows that were left out lose when a column is shuffled, overall and rare.
 
     Of SkewRidge and LocalKernelRidge, which have none, the learned scales.
@@ -256,7 +235,7 @@ class ImportanceDisplay(_Display):
             ax.set_title(f"the first {len(names)} of {self.data['n_features']:,} features", fontsize="medium")
 
 
-class CostDisplay(_Display):
+class CostDisplay(Display):
     """Operations and memory of every way of fitting, before any work."""
 
     @classmethod
