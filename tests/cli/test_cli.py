@@ -246,8 +246,24 @@ def test_every_command_takes_a_model_of_two_levels(two_levels, capsys):
     page = answer(capsys, "report", "levels.skr", "new.csv")
     assert page["errors"]["stated"]["mse"] == levels.risk_.mse
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert main(["predict", "levels.skr", "new.csv", "--std"]) == 1
-    assert "SkewRidge has no standard deviations. Use predict_interval" in capsys.readouterr().err
+    asked = ["--std", "--interval", "0.8", "--quantiles", "0.5,0.9", "--exceeds", "100,1e3", "-o", "all.csv"]
+    assert main(["predict", "levels.skr", "new.csv", *asked]) == 0
+    out = pd.read_csv("all.csv")
+    wanted = ["prediction", "std", "low", "high", "q0.5", "q0.9", "p_above_100", "p_above_1000"]
+    assert out.columns.tolist() == wanted
+    encoded = library[:-1].transform(known)
+    assert np.array_equal(out[["q0.5", "q0.9"]], levels.predict_quantiles(encoded, [0.5, 0.9]))
+    assert np.array_equal(out["p_above_100"], levels.predict_exceedance(encoded, 100.0))
+    assert np.all(out["low"] <= out["high"])
+
+
+def test_levels_and_thresholds_that_cannot_be_read_are_refused(model, capsys):
+    assert main(["predict", model, "new.csv", "--quantiles", "half"]) == 1
+    assert "--quantiles must be numbers with commas between them, such as 0.5,0.9,0.99; got 'half'." in (
+        capsys.readouterr().err
+    )
+    assert main(["predict", model, "new.csv", "--quantiles", "1.5"]) == 1
+    assert "levels must lie above 0 and below 1; got 1.5" in capsys.readouterr().err
 
 
 def test_plan_and_diagnose_lead_with_two_levels(capsys):

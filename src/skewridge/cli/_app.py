@@ -112,8 +112,25 @@ def predict(
         typer.Option("--output", "-o", metavar="FILE", help="A .csv, .tsv or .parquet file, or - for CSV on stdout."),
     ] = "predictions.csv",
     std: Annotated[
-        bool, typer.Option("--std", help="Add a column std, the standard deviation of the estimate (adaptive, dac).")
+        bool,
+        typer.Option(
+            "--std",
+            help="Add a column std: the standard deviation of the response (skew, local), or of the estimate "
+            "(adaptive, dac).",
+        ),
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="COVERAGE", help="Add columns low and high that hold the response so often, say 0.9."),
+    ] = None,
+    quantiles: Annotated[
+        str | None,
+        typer.Option(metavar="LEVELS", help="Add a column of each quantile, say 0.5,0.9,0.99: q0.5, q0.9, q0.99."),
+    ] = None,
+    exceeds: Annotated[
+        str | None,
+        typer.Option(metavar="VALUES", help="Add the probability of more than each value, say 1e6: p_above_1e+06."),
+    ] = None,
     keep: Annotated[
         str | None,
         typer.Option(
@@ -138,11 +155,12 @@ def predict(
     """
 
     def work(screen: Screen) -> Answer:
+        from skewridge.cli._likely import Likely
         from skewridge.cli._predict import PredictRequest, predict_table
         from skewridge.cli._writing import Output
 
-        request = PredictRequest(model, data, missing, jobs, delimiter)
-        return predict_table(request, Output(output, escape_formulas), std, keep, screen)
+        request, likely = PredictRequest(model, data, missing, jobs, delimiter), Likely(interval, quantiles, exceeds)
+        return predict_table(request, Output(output, escape_formulas), std, keep, likely, screen)
 
     run(work, json)
 

@@ -11,6 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._info import columns_of, final_step
+from skewridge.cli._likely import Likely
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
@@ -33,8 +34,11 @@ class PredictRequest:
     delimiter: str | None = None
 
 
-def predict_table(request: PredictRequest, output: Output, std: bool, keep: str | None, screen: Screen) -> Answer:
+def predict_table(
+    request: PredictRequest, output: Output, std: bool, keep: str | None, likely: Likely, screen: Screen
+) -> Answer:
     """Read, predict, write."""
+    asked = likely.names  # what cannot be read is refused before any work
     check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
     frame = read_rows(request, file, screen, split_names(keep))
@@ -42,6 +46,10 @@ def predict_table(request: PredictRequest, output: Output, std: bool, keep: str 
     check_columns(kept, frame.columns)
     prediction, deviation = predict_rows(request, file, frame, std, screen)
     columns = {"prediction": prediction, **({"std": deviation} if std else {})}
+    there = ~np.isnan(prediction)
+    if asked:
+        found = likely.columns(file.model, predicted_inputs(request, file, frame[there]))
+        columns |= {name: _spread(values, there) for name, values in found.items()}
     clash = [name for name in kept if name in columns]
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")

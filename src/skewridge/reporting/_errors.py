@@ -12,6 +12,7 @@ from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.metrics import balanced_mse, sera
 from skewridge.reporting import _levels
 from skewridge.reporting._case import Case, Part
+from skewridge.reporting._likely import likely
 from skewridge.reporting._response import records
 
 COVERAGE = 0.9
@@ -121,4 +122,5 @@ PARTS = (
     Part("slices", (), _slices),
     Part("points", (), _points),
     Part("intervals", ("calibration_", "predict_interval"), _intervals),
+    Part("likely", ("calibration_", "predict_distribution"), likely),
 )
