@@ -23,6 +23,7 @@ LEARNERS = ["random forest", "boosted trees", "smoothing spline", "kernels"]
 ROOT = Path(__file__).parents[1]
 PAGES = ["README.md", "docs/index.md", "docs/start.md", "docs/howto.md", "docs/features.md"]
 WITH_DATA = [
+    "distribution",
     "intervals",
     "learners",
     "report",
