@@ -1,4 +1,4 @@
-"""What would pass without a word and mean something else: masks, labels in another order, weights that are no counts."""
+"""What would pass without a word and mean another thing: masks, labels in another order, weights that count nothing."""
 
 import warnings
 

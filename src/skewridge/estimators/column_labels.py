@@ -21,8 +21,8 @@ def check_labels(fitted: Any, X: Any) -> None:
         return
     place = next(i for i, (one, other) in enumerate(zip(before, now, strict=True)) if one != other)
     raise ValueError(
-        f"X must have its columns in the order of the fit: expected {before[place]} at place {place}, got {now[place]}. "
-        "Reorder them, as in X[columns of the fit], or drop the labels with to_numpy()."
+        f"X must have its columns in the order of the fit: expected {before[place]} at place {place}, "
+        f"got {now[place]}. Reorder them, or drop the labels with to_numpy()."
     )
 
 

@@ -286,7 +286,8 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         routed = process_routing(self, "predict", **predict_params).estimator.predict if predict_params else {}
 
         def estimate(fitted: Any) -> FloatArray:
-            found = np.asarray(fitted.predict(X, **routed))
+            rows = X.copy() if hasattr(X, "copy") else X  # some overwrite what they are given: copy=False
+            found = np.asarray(fitted.predict(rows, **routed))
             if found.shape[:1] != X.shape[:1] or found.size != X.shape[0]:
                 raise ValueError(
                     f"{type(fitted).__name__}.predict must give one number a row; got shape {found.shape} for "
