@@ -2,7 +2,7 @@
 
 Dask has its workers give freed memory back to the system at once (``MALLOC_TRIM_THRESHOLD_``), which also ends glibc's
 habit of learning how large the arrays are that come and go. Every block of rows then pays for new pages: 1.3 times the
-time of a fit. Elsewhere glibc keeps what one stage of a fit has freed, in pieces that may be too small for the next one:
+time of a fit. Elsewhere glibc keeps what one stage of a fit has freed, in pieces that may be too small for the next:
 the process then holds both.
 """
 
