@@ -28,7 +28,7 @@ def check_labels(fitted: Any, X: Any) -> None:
 
 def _labels(X: Any) -> list[str] | None:
     """What tells the columns of a pandas frame apart, as texts; None where all are texts, or there are none."""
-    columns = getattr(X, "columns", None)
+    columns: Any = getattr(X, "columns", None)
     if not hasattr(X, "iloc") or not hasattr(columns, "tolist"):
         return None
     labels = columns.tolist()
