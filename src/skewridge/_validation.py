@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
 LARGEST = 1e150  # squares of larger numbers overflow
+FEWEST_TIMES = 0.1  # that a row occurs on average; weights below it are no counts
 
 _TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
@@ -98,23 +99,36 @@ def check_magnitude(name: str, values: npt.NDArray[np.float64]) -> None:
         )
 
 
-def check_no_times(name: str, values: Any) -> None:
-    """Refuse dates, times, durations and NaT in an array, a list, a series or a frame, lazy ones by their types.
+def check_plain(name: str, values: Any) -> None:
+    """Refuse dates, times, durations, NaT and masked entries, which numpy would turn into numbers without a word.
+
+    They may come in an array, a list, a series or a frame; lazy ones are refused by their types.
 
     Examples
     --------
     >>> import numpy as np
-    >>> check_no_times("y", np.array(["2020-01-01", "NaT"], dtype="M8[D]"))
+    >>> check_plain("y", np.array(["2020-01-01", "NaT"], dtype="M8[D]"))
     Traceback (most recent call last):
     TypeError: y must hold numbers; got dates, times or durations, which would become counts of nanoseconds and NaT
     -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D').
     """
+    check_no_mask(name, values)
     found = [str(column) for column, part in _parts(values) if _holds_times(part)]
     if found:
         where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
         raise TypeError(
             f"{name} must hold numbers; got dates, times or durations{where}, which would become counts of nanoseconds "
             "and NaT -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D')."
+        )
+
+
+def check_no_mask(name: str, values: Any) -> None:
+    """Refuse an array with masked entries, since the numbers below the mask would be taken as they are."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        n_masked = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(
+            f"{name} must have a value everywhere; got a masked array with {n_masked} masked entries. "
+            "Drop those rows, or fill the entries, e.g. with filled()."
         )
 
 
@@ -167,7 +181,7 @@ def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y"
 
 def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArray[np.float64]:
     """Return finite numbers as a one-dimensional array, a single column as a vector, or raise."""
-    check_no_times(name, values)
+    check_plain(name, values)
     array = np.asarray(values, dtype=np.float64)
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1 or array.size == 0:
@@ -179,9 +193,19 @@ def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArr
     return array
 
 
-def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike."""
-    check_no_times("sample_weight", weights)
+def check_weights(
+    weights: Any, n_rows: int, X: Any = None, *, are_counts: bool = True
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the positive weights and the rows that have them; None weighs every row 1, a number every row alike.
+
+    Parameters
+    ----------
+    weights : (n_rows,) array, series, list, a number, or None
+    X : the rows as they were given, whose index labels must not contradict
+    are_counts : bool, whether a weight is how often a row occurs; sums far below the number of rows are then warned of
+    """
+    check_plain("sample_weight", weights)
+    check_same_order(X, weights, ("X", "sample_weight"))
     try:
         values = np.array(1.0 if weights is None else weights, dtype=np.float64)  # aligned: sums round by memory order
     except (TypeError, ValueError) as error:
@@ -197,6 +221,12 @@ def check_weights(weights: Any, n_rows: int) -> tuple[npt.NDArray[np.float64], n
             f"got values from {values.min():g} to {values.max():g}."
         )
     kept = np.flatnonzero(values)
+    if are_counts and values.sum() < FEWEST_TIMES * len(kept):
+        warn_user(
+            f"sample_weight is how often a row occurs, and {len(kept):,} rows occur {values.sum():.3g} times together: "
+            "so few are smoothed towards the mean. Weights that were made to sum to 1 want to be multiplied by the "
+            "number of rows."
+        )
     return values if len(kept) == n_rows else values[kept], kept
 
 

@@ -38,3 +38,15 @@ def test_other_libraries_of_c_are_left_alone(told, monkeypatch):
     monkeypatch.setattr(heap.ctypes, "CDLL", lambda _: object())
     heap.keep_freed()
     assert told == []
+
+
+def test_freed_memory_is_given_back_where_the_library_can(monkeypatch):
+    calls = []
+    monkeypatch.setattr(heap.sys, "platform", "linux")
+    monkeypatch.setattr(heap.ctypes, "CDLL", lambda _: type("C", (), {"malloc_trim": lambda pad: calls.append(pad)}))
+    heap.give_back()
+    monkeypatch.setattr(heap.ctypes, "CDLL", lambda _: object())
+    heap.give_back()
+    monkeypatch.setattr(heap.sys, "platform", "darwin")
+    heap.give_back()
+    assert calls == [0]

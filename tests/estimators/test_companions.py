@@ -73,6 +73,16 @@ def test_the_objects_that_were_given_are_never_fitted():
     assert not hasattr(given[1], "tree_")
 
 
+@pytest.mark.parametrize("weights", [None, np.arange(80) % 3 + 1.0])
+def test_companions_that_overwrite_their_rows_change_nothing(weights):
+    plain, rough = (make_pipeline(StandardScaler(copy=copy), LinearRegression(copy_X=copy)) for copy in (True, False))
+    plain, rough = (model if weights is None else model[-1] for model in (plain, rough))  # pipelines take no weights
+    before = X.copy(), Y.copy(), NEW.copy()
+    expected, found = (fitted(model, weights=weights).predict(NEW) for model in (plain, rough))
+    assert np.array_equal(found, expected)
+    assert all(np.array_equal(old, now) for old, now in zip(before, (X, Y, NEW), strict=True))
+
+
 def test_threads_do_not_change_a_bit():
     one, two = (fitted(TREE, kernel=("matern32", "laplacian"), n_jobs=n) for n in (1, 2))
     assert np.array_equal(one.predict(NEW), two.predict(NEW))

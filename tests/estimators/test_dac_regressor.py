@@ -374,3 +374,12 @@ def test_progress_is_told_when_asked(capsys):
     assert "local fits: 4/4" in told.err
     assert "prediction: 4/4" in told.err
     assert told.out == ""
+
+
+def test_learners_that_overwrite_their_rows_change_nothing():
+    X, y = make_peaks(90, 2, random_state=0)
+    new = X[:10].copy()
+    plain, rough = (make_pipeline(StandardScaler(copy=copy), Ridge(copy_X=copy)) for copy in (True, False))
+    expected, found = (DacRegressor(own, n_nodes=3, random_state=0).fit(X, y).predict(new) for own in (plain, rough))
+    assert np.array_equal(found, expected)
+    assert np.array_equal(new, X[:10])

@@ -1,6 +1,7 @@
 """Rows in groups or in an order: what is stated, what is real, and the warning where nobody said so."""
 
 import warnings
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -193,6 +194,12 @@ def test_categories_have_the_order_that_was_given(holder):
         ({"groups": pd.DataFrame({"g": [1, 1, 2, 2, 3, 3], "h": 1})}, ValueError, r"one-dimensional.*shape \(6, 2\)"),
         ({"groups": dict.fromkeys("abcdef", 1)}, ValueError, "groups must be one-dimensional.*'a': 1"),
         ({"order": np.ones(6)}, ValueError, "order must hold at least two values"),
+        (
+            {"order": ["1", "nan", "2"] * 2},
+            ValueError,
+            "order must hold numbers or times; got 'nan', which has no place",
+        ),
+        ({"order": [Decimal("nan"), *map(Decimal, range(5))]}, ValueError, "order must have a value for every row"),
         ({"groups": [0, 0, 1, 1, 2, 2], "order": np.arange(6)}, ValueError, "groups and order cannot both be given"),
         ({"groups": pd.Series(range(6), index=[5, 4, 3, 2, 1, 0])}, ValueError, "X and groups have the same index"),
     ],

@@ -314,6 +314,12 @@ def test_a_parameter_that_the_file_does_not_know_takes_its_default(original, loa
     assert load(in_model(lambda node: node["parameters"].pop("verbose"))(original)).verbose == 0
 
 
+def test_a_parameter_that_has_no_default_is_needed(load):
+    forged = in_model(lambda node: node["parameters"].pop("estimator"))(file_of("regressor"))
+    with pytest.raises(ModelFileError, match="DacRegressor needs the parameter 'estimator', which the file does not"):
+        load(forged)
+
+
 # Enemies by the hundred
 
 

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -183,6 +184,17 @@ def test_workspaces_are_reused_in_a_thread_and_not_shared_between_threads():
     thread.start()
     thread.join()
     assert not np.shares_memory(large, seen["other"])
+
+
+def test_a_workspace_that_grows_holds_one_matrix_at_a_time():
+    workspace, n = Workspace(), 400
+    workspace.square(n - 1)
+    tracemalloc.start()
+    workspace.square(n)
+    peak = tracemalloc.get_traced_memory()[1]
+    workspace.square(n + 1)
+    assert tracemalloc.get_traced_memory()[1] < 1.1 * peak
+    tracemalloc.stop()
 
 
 SOLVES = """

@@ -29,19 +29,15 @@ class TableFit:
     distinct : DistinctRows
     means : (p,) array, the mean responses
     fit : LocalFit; None where nothing but the mean can be fitted
+    left_out : (N, p) array, predictions of every row by fits without it or its group, given scales and cells; nan for
+        one row alone
     """
 
     forms: FeatureForms
     distinct: DistinctRows
     means: FloatArray
     fit: LocalFit | None
-
-    @property
-    def left_out(self) -> FloatArray:
-        """Predictions of every row by fits without it or its group, (N, p), given scales and cells."""
-        if self.fit is None:
-            return np.repeat(self.means[None, :], len(self.distinct.member), axis=0)
-        return self.fit.left_out[self.distinct.member]
+    left_out: FloatArray
 
     def adjacency(self, X: FloatArray, kernel: str) -> Adjacency | None:
         """How far rows near each other in the file tell on each other, from the rows of the fit, (N, d)."""
@@ -94,7 +90,7 @@ def fit_table(
     rows, means = X[distinct.rows], np.average(Y, axis=0, weights=weights)
     forms = learn_forms(rows, distinct.frequencies)
     if len(distinct) < 2 or not len(forms) or is_constant(distinct.Y):
-        return TableFit(forms, distinct, means, None)
+        return TableFit(forms, distinct, means, None, distinct.means_of_others(Y))
     fit = fit_local(
         forms(rows),
         distinct.Y,
@@ -104,7 +100,7 @@ def fit_table(
         groups=distinct.groups if groups is not None and groups.holds_several else None,
         job=job,
     )
-    return TableFit(forms, distinct, means, fit)
+    return TableFit(forms, distinct, means, fit, fit.left_out[distinct.member])
 
 
 def predict_left_out(

@@ -13,6 +13,7 @@ LIBRARY_BYTES = 3e8  # of a worker that has imported everything and loaded the c
 LEAST_TASK = 5e7  # bytes of a task that reads a chunk of rows and sums its blocks
 PAUSED = 0.8  # of its memory limit, where Dask pauses a worker; soon after it is killed
 GATHERED = 0.25  # of the memory, for rows that are read when they are needed
+BESIDE = 0.15  # of the memory, for what a part of a fit does not know of: rows held by others, BLAS's own 10 MB
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,14 @@ class Budget:
         """The budget without the share for rows that are read when they are needed."""
         return replace(self, share=self.share * (1.0 - GATHERED))
 
+    @property
+    def of_part(self) -> Budget:
+        """The budget of a part of a fit, which plans to fill it."""
+        return replace(self, share=self.share * (1.0 - BESIDE))
+
     def __str__(self) -> str:
         which = "the machine has" if self.limit is None else "memory_limit is"
-        less = "" if self.share == 1.0 else f" without the {1 - self.share:.0%} that rows are read into"
+        less = "" if self.share == 1.0 else f" without the {1 - self.share:.0%} for rows and libraries"
         return f"{which} {format_bytes(self.allowed)}{less}"
 
     def holds(self, need: float) -> bool:

@@ -187,7 +187,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self._check_parameters()
         given, (X, y, job) = X, self._opened(X, y)
         checked, X, y = self._check_data(X, y, job, multi_output=True)
-        weights, kept = check_weights(sample_weight, len(X))
+        weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         X, Y = kept_rows(X, kept), np.asarray(kept_rows(y, kept)).reshape(len(kept), -1)
         seed = job.value("seed", lambda: draw_seed(self.random_state))

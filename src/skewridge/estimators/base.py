@@ -18,7 +18,7 @@ from skewridge._validation import (
     check_flag,
     check_integer,
     check_magnitude,
-    check_no_times,
+    check_plain,
     check_real,
     check_same_order,
     warn_user,
@@ -29,6 +29,7 @@ from skewridge.engine.job import Job, make_job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import check_rows
 from skewridge.estimators.bounds import bounds_of, clipped
+from skewridge.estimators.column_labels import check_labels, remember_labels
 from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.features.scaling import constant_outputs
@@ -74,7 +75,8 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
 
     def _take_over(self, checked: Any, fitted: Any = None) -> None:
         """Take what was validated on the clone, and the range of the rows fitted; forget what an earlier fit left."""
-        for name in ("n_features_in_", "feature_names_in_", "nodes_", "center_rows_", "X_fit_", "_expansion"):
+        of_rows = [name for name in vars(self) if name.endswith("_in_")]
+        for name in (*of_rows, "nodes_", "center_rows_", "X_fit_", "_expansion"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
         if isinstance(fitted, np.ndarray):  # that of a table was found when it was checked
@@ -137,14 +139,15 @@ class KernelEstimator(Shell):
         checked = clone(self)
         if isinstance(X, Table):
             return checked, X, self._check_table(checked, X, y, job, **options)
-        check_no_times("X", X)
-        check_no_times("y", y)
+        check_plain("X", X)
+        check_plain("y", y)
         check_same_order(X, y)
+        remember_labels(checked, X)
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
         check_magnitude("X", X)
+        checked._precision, y = X.dtype, as_response(y)
         _check_response(y)
-        checked._precision = X.dtype
-        return checked, X.astype(np.float64), np.array(y, dtype=np.float64, order="C")  # sums round by memory order
+        return checked, X.astype(np.float64), y
 
     def _check_table(
         self,
@@ -156,7 +159,7 @@ class KernelEstimator(Shell):
         collected: FloatArray | None = None,
     ) -> FloatArray:
         """Check rows in chunks, read or collected before, as an array; return the response."""
-        check_no_times("y", y)
+        check_plain("y", y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -169,10 +172,18 @@ class KernelEstimator(Shell):
 
     def _check_new(self, X: Any) -> AnyFloatArray:
         check_is_fitted(self)
-        check_no_times("X", X)
+        check_plain("X", X)
+        check_labels(self, X)
         X = np.require(validate_data(self, X, dtype=PRECISIONS, order="C", reset=False), requirements=["C", "A"])
         check_magnitude("X", X)
         return X
+
+
+def as_response(y: Any) -> FloatArray:
+    """Responses as numbers, texts of numbers included, one row after the other: sums round by memory order."""
+    if hasattr(y, "tocsr"):
+        raise TypeError(f"y must be a dense array; got {type(y).__name__}, a sparse one. Pass y.toarray().")
+    return np.array(y, dtype=np.float64, order="C")
 
 
 def _check_response(y: FloatArray) -> None:

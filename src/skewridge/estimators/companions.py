@@ -25,7 +25,7 @@ class FittedRegressor:
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Predict rows, (n,); raises ValueError for another shape, nan, inf and absurd numbers."""
-        found = np.asarray(self.regressor.predict(X))
+        found = np.asarray(self.regressor.predict(X.copy()))  # some overwrite what they are given
         if found.shape not in ((len(X),), (len(X), 1)):
             raise ValueError(
                 f"The companion {self.name} must predict one number a row; got shape {found.shape} "
@@ -63,7 +63,7 @@ class RegressorCompanion:
             else:
                 taken = {name: weights}
         try:
-            model.fit(X, y, **taken)
+            model.fit(X.copy(), y.copy(), **taken)  # some overwrite what they are given: copy_X=False
         except Exception as error:
             error.add_note(f"Raised by {self.name}.fit, a companion, on {len(X)} rows.")
             raise

@@ -13,20 +13,28 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skewridge._typing import Auto, Bounds, FloatArray, RandomState, SliceRule
-from skewridge._validation import check_choice, check_magnitude, check_no_times, check_same_order, check_weights
+from skewridge._validation import (
+    check_choice,
+    check_magnitude,
+    check_no_mask,
+    check_plain,
+    check_same_order,
+    check_weights,
+)
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import Budget
 from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
 from skewridge.estimators.bounds import check_bounds
+from skewridge.estimators.column_labels import check_labels, remember_labels
 from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.node_learners import as_configured, encodes_tables, fit_learner, seeded
+from skewridge.estimators.node_learners import accepted_arrays, as_configured, encodes_tables, fit_learner, seeded
 from skewridge.estimators.notebook import dealt_summary
 from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.row_keys import row_keys
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.planning import check_n_nodes
-from skewridge.nodes.sample_weights import WEIGHT, check_weights_are_taken, is_composed, routing_is_on, weights_name
+from skewridge.nodes.sample_weights import WEIGHT, check_weights_are_taken, routing_is_on, weights_name
 
 
 class DacRegressor(MetaEstimatorMixin, PartitionedShell):
@@ -145,7 +153,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         given, (checked, X, y) = X, self._check_data(X, y)
         rows = AnyRows(X, y, None, metadata)
         if sample_weight is not None:
-            weights, kept = check_weights(sample_weight, len(y))
+            weights, kept = check_weights(sample_weight, len(y), given, are_counts=False)
             rows = replace(rows.take(kept), weights=weights)
         check_n_nodes(self._settings, len(rows.y))
         seed = draw_seed(self.random_state)
@@ -224,7 +232,8 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         check_kind(X)
         check_same_order(X, y)
         self._check_times(X)
-        check_no_times("y", y)
+        check_plain("y", y)
+        remember_labels(checked, X)
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
             X, y = validate_data(checked, X, y, skip_check_array=True)
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
@@ -232,22 +241,15 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         else:
             if y is not None and np.asarray(y).dtype.kind in "OSU":
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-            X, y = validate_data(checked, X, y, y_numeric=True, **self._accepted)
+            X, y = validate_data(checked, X, y, y_numeric=True, **accepted_arrays(self.estimator))
         check_magnitude("y", y)
         return checked, X, np.array(y, dtype=np.float64)
 
     def _check_times(self, X: Any) -> None:
-        """Refuse times in X unless the first that sees them may encode them."""
+        """Refuse masked entries in X, and times unless the first that sees them may encode them."""
+        check_no_mask("X", X)
         if not encodes_tables(self.estimator):
-            check_no_times("X", X)
-
-    @property
-    def _accepted(self) -> dict[str, Any]:
-        """The kinds of arrays that the local learner takes."""
-        tags = get_tags(self.estimator).input_tags
-        gaps = tags.allow_nan or is_composed(self.estimator)  # which may fill them
-        sparse, finite = "csr" if tags.sparse else False, "allow-nan" if gaps else True
-        return {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": finite}
+            check_plain("X", X)
 
     def _sliced(self, X: Any, y: FloatArray, seed: int, job: Job) -> FloatArray:
         if self.slice_on == "pilot":
@@ -276,14 +278,16 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
     def _node_estimates(self, X: Any, **predict_params: Any) -> Iterator[FloatArray]:
         check_is_fitted(self)
         self._check_times(X)
+        check_labels(self, X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = validate_data(self, X, reset=False, **self._accepted)
+            X = validate_data(self, X, reset=False, **accepted_arrays(self.estimator))
         routed = process_routing(self, "predict", **predict_params).estimator.predict if predict_params else {}
 
         def estimate(fitted: Any) -> FloatArray:
-            found = np.asarray(fitted.predict(X, **routed))
+            rows = X.copy() if hasattr(X, "copy") else X  # some overwrite what they are given: copy=False
+            found = np.asarray(fitted.predict(rows, **routed))
             if found.shape[:1] != X.shape[:1] or found.size != X.shape[0]:
                 raise ValueError(
                     f"{type(fitted).__name__}.predict must give one number a row; got shape {found.shape} for "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,9 @@ def _ranks(kinds: list[Any]) -> dict[Any, int]:
                 f"order must hold numbers or times; got texts such as {kinds[0]!r}, whose alphabetical order need not "
                 "be that of time. Turn them into numbers or times first; texts like '2020-01-31' are read as they are."
             )
+    unordered = [kind for kind, size in zip(kinds, sizes, strict=True) if _is_missing(size)]
+    if unordered:
+        raise ValueError(f"order must hold numbers or times; got {unordered[0]!r}, which has no place in an order.")
     ranks = {size: rank for rank, size in enumerate(sorted(set(sizes)))}
     return {kind: ranks[size] for kind, size in zip(kinds, sizes, strict=True)}
 
@@ -124,7 +128,7 @@ def _by_category(values: Any) -> Any:
 
 
 def _is_missing(label: Any) -> bool:
-    """True of None, nan, NaT and pandas.NA."""
+    """True of None, nan, also of decimals, NaT and pandas.NA."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(label, float | np.floating | np.datetime64) and bool(label != label)
+    return isinstance(label, float | Decimal | np.floating | np.datetime64) and bool(label != label)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_no_times, check_same_order, check_weights, warn_user
+from skewridge._validation import check_plain, check_same_order, check_weights, warn_user
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
 from skewridge.estimators.error_models import ErrorModels
@@ -138,14 +138,14 @@ class IntervalMixin(ErrorModels):
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
-        check_no_times("y", y)
+        check_plain("y", y)
         prediction = self.predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         check_consistent_length(prediction, y)
         prediction, Y = (values.reshape(len(values), -1) for values in (prediction, y))
         if Y.shape != prediction.shape:
             raise ValueError(f"y must have {prediction.shape[1]} output(s), as in fit; got {Y.shape[1]}.")
-        weights, kept = check_weights(sample_weight, len(Y))
+        weights, kept = check_weights(sample_weight, len(Y), X)
         rows = self._numbers(X)
         return Unseen(prediction[kept], Y[kept], weights, "fresh", X=None if rows is None else rows[kept])
 

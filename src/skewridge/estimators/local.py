@@ -137,7 +137,7 @@ class LocalKernelRidge(HonestEstimator):
         """
         self._check_parameters()
         given, (checked, X, y) = X, self._check_data(X, y, self._job, multi_output=True)
-        weights, kept = check_weights(sample_weight, len(X))
+        weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
         require_memory(self._size(len(kept), X.shape[1], n_outputs), self._budget, self._job)

@@ -11,12 +11,21 @@ from sklearn import config_context, get_config
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
 
 from skewridge.estimators.any_rows import AnyRows
-from skewridge.nodes.sample_weights import inside, weights_name
+from skewridge.nodes.sample_weights import inside, is_composed, weights_name
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def accepted_arrays(estimator: Any) -> dict[str, Any]:
+    """The kinds of arrays that an estimator takes, as scikit-learn's validation is told them."""
+    tags = get_tags(estimator).input_tags
+    gaps = tags.allow_nan or is_composed(estimator)  # which may fill them
+    sparse, finite = "csr" if tags.sparse else False, "allow-nan" if gaps else True
+    return {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": finite}
 
 
 def fit_learner(estimator: Any, rows: AnyRows, node: int) -> Any:

@@ -167,7 +167,7 @@ class SkewRidge(HonestEstimator):
         self._check_parameters()
         job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
         given, (checked, X, y) = X, self._check_data(X, y, job, multi_output=True)
-        weights, kept = check_weights(sample_weight, len(X))
+        weights, kept = check_weights(sample_weight, len(X), given)
         names = companion_names(self.companions)
         check_companion_weights(self.companions, weights)
         together = dependence_of(given, groups, order, kept, len(X), weights)

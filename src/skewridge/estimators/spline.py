@@ -156,13 +156,13 @@ class SmoothingSpline(KernelEstimator):
         self
         """
         self._check_parameters()
-        checked, X, y = self._check_data(X, y, self._job)
+        raw, (checked, X, y) = X, self._check_data(X, y, self._job)
         features = getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])])
         pairs = check_pairs(self.interactions, X.shape[1], features)
         full = make_model(check_splines(self.spline, X.shape[1]), pairs)
         names = full.names(features)
         given = self._check_theta(names[1])
-        weights, kept = check_weights(sample_weight, len(X))
+        weights, kept = check_weights(sample_weight, len(X), raw)
         domain = make_domain(X[kept])
         free, terms = full.among(domain.varies)
 

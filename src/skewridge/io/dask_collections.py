@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_no_times, check_same_order
+from skewridge._validation import check_plain, check_same_order
 from skewridge.engine.chunked import Table, digest
 from skewridge.engine.job import Engine, Job
 from skewridge.engine.passes import BLOCK_ROWS, FAN_IN, stamp_rows
@@ -79,7 +79,7 @@ def open_collection(
     """The features as a table, of a size that was checked, and the response, which comes here."""
     named = hasattr(source, "columns")
     X, y = (frame_parts if named else array_parts)(source, target, features)
-    check_no_times("X", X)
+    check_plain("X", X)
     names = tuple(str(name) for name in X.columns) if named else None
     array = X.to_dask_array(lengths=True) if named else X
     if np.isnan(array.shape[0]):

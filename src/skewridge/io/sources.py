@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_no_times
+from skewridge._validation import check_plain
 from skewridge.engine.chunked import Table, held_numbers
 from skewridge.engine.dask import engine_at_hand
 from skewridge.engine.job import Engine, Job, named_engine
@@ -57,7 +57,7 @@ def open_source(
         return open_collection(source, target, features, engine, check_size, read_again)
     if hasattr(source, "columns"):
         X, y = frame_parts(source, target, features)
-        check_no_times("X", X)
+        check_plain("X", X)
         return X, y
     return array_parts(np.asarray(source), target, features)
 

@@ -105,6 +105,20 @@ def fit_blend(
     return blend, blend.predict(members)
 
 
+def leave_own_out(predictions: FloatArray, Y: FloatArray, row_weights: FloatArray) -> FloatArray:
+    """A blend's predictions of its rows with the intercept of the other rows, (n, p); nan where there are none.
+
+    Examples
+    --------
+    >>> y = np.array([[1.0], [3.0]])
+    >>> leave_own_out(np.full((2, 1), 2.0), y, np.ones(2)).ravel()  # the mean of the other
+    array([3., 1.])
+    """
+    total = float(row_weights.sum())
+    others = np.where(row_weights < total, total - row_weights, np.nan)
+    return np.asarray(Y - (Y - predictions) * (total / others)[:, None])
+
+
 def _fit_output(F: FloatArray, y: FloatArray, row_weights: FloatArray) -> tuple[FloatArray, float]:
     """The weights of one output, (M,), with no row that decides them alone, and its intercept."""
     used = row_weights > 0

@@ -11,7 +11,7 @@ from skewridge.engine.following import announce
 from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.scaling import prediction_bounds
-from skewridge.levels.blend import Blend, fit_blend
+from skewridge.levels.blend import Blend, fit_blend, leave_own_out
 from skewridge.levels.companions import FittedCompanion
 from skewridge.levels.dealing import Deal, deal_rows, deal_whole_groups
 from skewridge.levels.members import LevelSettings, MembersFit, fit_beside, fit_members, has_levels
@@ -107,8 +107,9 @@ def fit_blended(
     learned = None if outer is None else outer.learned
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)
     if outer is None:
-        blend, left_out = fit_blend(fit.honest, rows.y, rows.loss_weights)
-        predictions = left_out[distinct.member, 0]
+        blend, values = fit_blend(fit.honest, rows.y, rows.loss_weights)
+        values = leave_own_out(values, rows.y, rows.loss_weights)[distinct.member]
+        predictions = (values if len(rows) > 1 else distinct.means_of_others(y[:, None]))[:, 0]
     else:
         blend, predictions = outer.blend(rows, y)
     low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))

@@ -19,6 +19,7 @@ from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.following import aside
+from skewridge.engine.heap import give_back
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import FeatureForms, learn_forms
@@ -149,16 +150,18 @@ def fit_members(
     if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
-    level_one = _fit_level_one(rows, settings, forms, learned, job, budget)
+    level_one = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
     crossed = cross_fit(
         level_one,
         *own,
         settings.centers,
         groups=rows.groups,
         seed=settings.seed,
-        budget=budget,
+        budget=budget.of_part,
         job=job,
     )
+    if budget.limit is not None:
+        give_back()
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
     guide = (np.hstack([crossed.values, beside]) - mean) / spread

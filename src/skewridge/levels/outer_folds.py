@@ -11,7 +11,7 @@ from skewridge.engine.following import under
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
 from skewridge.features.rank_forms import learn_forms
-from skewridge.levels.blend import Blend, fit_blend
+from skewridge.levels.blend import Blend, fit_blend, leave_own_out
 from skewridge.levels.dealing import Deal
 from skewridge.levels.members import (
     FEWEST_OUTSIDE,
@@ -60,6 +60,8 @@ class OuterFits:
         found, values = fit_blend(honest, means, weights)
         if self.deal.whole_groups:
             values = _cross_blended(honest, means, weights, folds)
+        else:
+            values = leave_own_out(values, means, weights)
         return found, self.deal.by_row(values[:, 0], held)
 
 

@@ -19,7 +19,8 @@ class StatedRisk:
 
     Attributes
     ----------
-    mse, mse_error : float, and its standard error, rows (or groups, or blocks of an order) taken as independent
+    mse, mse_error : float, and its standard error, rows (or groups, or blocks of an order) taken as independent; nan
+        for one row alone, since nothing is left to fit without it
     rare_mse, rare_error : float, the same in the rare region; nan where it has no row, and the
         standard error nan where it has one
     dominant_row : int or None, the row that holds over half of the squared error
@@ -86,7 +87,7 @@ def _rounding(y: FloatArray) -> float:
 
 def _dominant(errors: FloatArray, member: IntArray) -> tuple[int, float]:
     """The worst row of the distinct x with the largest squared error, and that x's share of it all."""
-    largest = float(errors.max())
+    largest = float(errors.max(initial=0.0))
     if not largest > 0.0:
         return 0, 0.0
     totals = np.bincount(member, errors / largest)

@@ -75,6 +75,7 @@ ERROR_MODEL = Record(
 )
 NAMES: dict[str, Field] = {
     "feature_names_in_": Texts("d"),
+    "column_labels_in_": Texts("d"),
     "feature_min_in_": Floats("d"),
     "feature_max_in_": Floats("d"),
     "calibration_": Items(CALIBRATION, tuple),

@@ -66,6 +66,10 @@ class Estimator:
             raise ModelFileError(f"{self.cls.__name__} has no parameter {unknown[0][:40]!r} in this skewridge")
         values = {name: decode(value, reader, _at(place, name)) for name, value in node["parameters"].items()}
         values = {name: value for name, value in values.items() if name not in self.retired}
+        required = (name for name, own in signature(self.cls).parameters.items() if own.default is own.empty)
+        missing = next((name for name in required if name not in values), None)
+        if missing is not None:
+            raise ModelFileError(f"{self.cls.__name__} needs the parameter {missing!r}, which the file does not have")
         model = self.cls(**values)  # which only stores them
         if node["attributes"] is not None:
             model.__dict__.update(self.upgrade(self._decode_state(node["attributes"], reader, place)))

@@ -19,6 +19,7 @@ LARGEST = float(np.finfo(np.float64).max)
 MAY_BE_NONE = (
     "B",
     "D",
+    "R",
     "P",
     "n",
     "q",

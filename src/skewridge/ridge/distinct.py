@@ -60,6 +60,11 @@ class DistinctRows:
         """
         return np.asarray(errors[self.member] + (Y - self.Y[self.member]))
 
+    def means_of_others(self, Y: FloatArray) -> FloatArray:
+        """The mean of all rows without one occurrence of each, (N, p); nan where there is no other."""
+        total, mean = float(self.weights.sum()), np.average(Y, axis=0, weights=self.weights)
+        return np.asarray(mean - (Y - mean) / (total - 1.0 if total > 1.0 else np.nan))
+
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum of w_i values_i over every distinct row's copies, (n,): loss weights, for scores."""
         return member_sums(self.member, self.weights * values)

@@ -43,6 +43,7 @@ class Workspace(threading.local):
     def square(self, n: int, dtype: npt.DTypeLike = np.float64) -> FloatArray:
         """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
         if self._buffer.size < n * n:
+            self._buffer = np.empty(0)  # the old one goes before the new one comes: never both
             self._buffer = np.empty(n * n)
         return self._buffer.view(dtype)[: n * n].reshape(n, n)
 

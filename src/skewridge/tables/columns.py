@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_magnitude, check_no_times
+from skewridge._validation import check_magnitude, check_plain
 from skewridge.features.scaling import standard_scaling
 
 KINDS = ("number", "boolean", "category", "ordinal")
@@ -226,7 +226,7 @@ def _numbers(name: str, values: Any) -> FloatArray:
     """The numbers of a column, or raise with the first value that is none."""
     import pandas as pd
 
-    check_no_times(f"Column {name!r}", values)
+    check_plain(f"Column {name!r}", values)
     plain = values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values
     numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
