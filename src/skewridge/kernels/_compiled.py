@@ -5,8 +5,8 @@ Everything here is compiled on first use by numba, releases the GIL and works on
 feature by feature ``(d, m)``: every inner loop then runs over contiguous memory and is vectorised.
 
 Functions that call each other share this file because numba's cache does not notice changes elsewhere. What belongs to
-one kernel stands in ``_compiled_rows`` and is called by address: ``calls`` has two addresses, of similarities and of
-kernel values unless said, and the kernel's code.
+one kernel stands in ``_compiled_distances`` and ``_compiled_profiles`` and is called by address: ``calls`` has two
+addresses, of similarities and of kernel values unless said, and the kernel's code.
 """
 
 from functools import wraps
@@ -166,15 +166,18 @@ def similarity(calls, degree, left, right, out):
         call_similarity(calls[0], left[i], right, first, right.shape[1], out[i])
 
 
-@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def rescaled(calls, degree, similarities, factor, out):
-    """Kernel values from similarities of points that are stretched by a factor more."""
+def _rescaled(calls, degree, out, similarities, factor):
     m = out.shape[1]
     for i in range(out.shape[0]):
         for j in range(m):
             out[i, j] = similarities[i, j] * factor
         call_profile(calls[1], degree, out[i], m)
+
+
+def rescaled(code, degree, similarities, factor, out):
+    """Kernel values from similarities of points that are stretched by a factor more."""
+    _by_kernel(similarity_of, profile_of)(_rescaled)(code, degree, out, similarities, factor)
 
 
 @_by_kernel(similarity_of, profile_of)
@@ -199,7 +202,9 @@ def matvec(calls, degree, left, right, coef, out):
     """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
@@ -258,7 +263,8 @@ def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targe
 def _nearest(calls, x, low, high, near):
     """The least similarity of x to any point of every box: 0 inside it."""
     zero = x.dtype.type(0)
-    near[:] = zero
+    for b in range(near.size):
+        near[b] = zero
     for f in range(x.size):
         u, below, above = x[f], low[f], high[f]
         for b in range(near.size):
@@ -274,7 +280,9 @@ def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out)
     The corners of the boxes come feature by feature, (d, B).
     """
     row, near = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(low.shape[1], dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     for i in range(left.shape[0]):
         _nearest(calls, left[i], low, high, near)
         for b in range(near.size):
@@ -284,7 +292,7 @@ def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out)
                 _add_products(row, coef, start, stop, out[i])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _gather(points, rows, right):
     """Some points, feature by feature, into the first columns of right."""
     for j in range(rows.size):
@@ -303,10 +311,13 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """
     most = 0
     for c in range(starts.size - 1):
-        most = max(most, starts[c + 1] - starts[c])
+        if starts[c + 1] - starts[c] > most:
+            most = starts[c + 1] - starts[c]
     right = np.empty((points.shape[1], most), dtype=points.dtype)
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     top, n = 0, left.shape[0]
     while top < n:
         bottom = top + 1
@@ -328,7 +339,9 @@ def matvec_blas(calls, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
         _copy_rows(left, top, n_rows, block)
@@ -458,7 +471,9 @@ def gradient(calls, degree, left, right, coef, out):
     """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(n):
+        for f in range(left.shape[1]):
+            out[i, f] = 0.0
     for start in range(0, m, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, m)
         for i in range(n):
@@ -480,7 +495,8 @@ def distances_from(code, x, scales, right, out):
     for start in range(0, out.size, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, out.size)
         part = out[start:stop]
-        part[:] = 0.0
+        for j in range(part.size):
+            part[j] = 0.0
         for f in range(x.size):
             u, s, z = x[f], scales[f], right[f, start:stop]
             if code == LAPLACIAN:
@@ -507,7 +523,7 @@ def project_out_mean(lower, solved, total, out):
                     out[j, i] = out[i, j]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _add_pulls(row, curvature, v, a, i, pulls):
     """Multiply row by 2 W_ij, j > i, for W = curvature - (v'a + a'v) / 2."""
     m, start = row.size, i + 1
@@ -522,7 +538,7 @@ def _add_pulls(row, curvature, v, a, i, pulls):
 
 
 @_by_kernel(moments_of, slope_of)
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"contract"})
 def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
     """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1.
 
@@ -531,7 +547,8 @@ def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
     """
     n = left.shape[0]
     buffer, pulls = np.empty(n), np.empty(n)
-    out[:] = 0.0
+    for f in range(out.size):
+        out[f] = 0.0
     for i in range(n - 1):
         row = buffer[: n - i - 1]
         for j in range(row.size):

@@ -10,38 +10,43 @@ import numpy as np
 from numba import from_dtype, types
 from numba.extending import intrinsic
 
-from skewridge.kernels import _compiled_rows as rows
+from skewridge.kernels import _compiled_distances as distances
+from skewridge.kernels import _compiled_profiles as profiles
 
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
 
-_SIMILARITIES = {LAPLACIAN: rows.absolutes, POLYNOMIAL: rows.inner_products, SOBOLEV: rows.products_of_minima}
+_SIMILARITIES = {
+    LAPLACIAN: distances.absolutes,
+    POLYNOMIAL: distances.inner_products,
+    SOBOLEV: distances.products_of_minima,
+}
 _PROFILES = {
-    GAUSSIAN: rows.exponential,
-    MATERN12: rows.matern12,
-    MATERN32: rows.matern32,
-    MATERN52: rows.matern52,
-    LAPLACIAN: rows.exponential,
-    POLYNOMIAL: rows.polynomial,
-    SOBOLEV: rows.unchanged,
+    GAUSSIAN: profiles.exponential,
+    MATERN12: profiles.matern12,
+    MATERN32: profiles.matern32,
+    MATERN52: profiles.matern52,
+    LAPLACIAN: profiles.exponential,
+    POLYNOMIAL: profiles.polynomial,
+    SOBOLEV: profiles.unchanged,
 }
 _SLOPES = {
-    GAUSSIAN: rows.gaussian_slope,
-    MATERN12: rows.matern12_slope,
-    MATERN32: rows.matern32_slope,
-    MATERN52: rows.matern52_slope,
-    LAPLACIAN: rows.laplacian_slope,
-    POLYNOMIAL: rows.polynomial_slope,
-    SOBOLEV: rows.unchanged,
+    GAUSSIAN: profiles.gaussian_slope,
+    MATERN12: profiles.matern12_slope,
+    MATERN32: profiles.matern32_slope,
+    MATERN52: profiles.matern52_slope,
+    LAPLACIAN: profiles.laplacian_slope,
+    POLYNOMIAL: profiles.polynomial_slope,
+    SOBOLEV: profiles.unchanged,
 }
 
 
 def _calling(*expected):  # type: ignore[no-untyped-def]
-    """Return an intrinsic that calls the row function at an address; its arrays must be C-ordered."""
+    """Return what types and writes the call of a row function; its arrays must be C-ordered and of one precision."""
 
     def typed(address, *given):  # type: ignore[no-untyped-def]
         arrays = [own for own in given if isinstance(own, types.Array)]
-        if any(own.layout != "C" for own in arrays):
-            return None
+        if any(own.layout != "C" or own.dtype != arrays[0].dtype for own in arrays):
+            return None  # numba then says that there is no such call
         arguments = [own if wanted is None else wanted for own, wanted in zip(given, expected, strict=True)]
 
         def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -97,7 +102,7 @@ def _arrays(dtype):  # type: ignore[no-untyped-def]
 def similarity_of(code, dtype):  # type: ignore[no-untyped-def]
     """The address of the kernel's similarities in this precision."""
     row, right = _arrays(dtype)
-    function = _SIMILARITIES.get(code, rows.squares)
+    function = _SIMILARITIES.get(code, distances.squares)
     return _address(function, row, right, types.int64, types.int64, row)
 
 
@@ -117,5 +122,5 @@ def slope_of(code, dtype):  # type: ignore[no-untyped-def]
 def moments_of(code, dtype):  # type: ignore[no-untyped-def]
     """The address of sums of weighted distances, for the gradient of scales."""
     row, right = _arrays(dtype)
-    function = rows.weighted_absolutes if code == LAPLACIAN else rows.weighted_squares
+    function = distances.weighted_absolutes if code == LAPLACIAN else distances.weighted_squares
     return _address(function, row, right, types.int64, row, row)
