@@ -17,6 +17,7 @@ from table import COLUMNS, FILE, machine
 HERE = Path(__file__).parent
 SCRIPTS = (
     "warm_up",
+    "first_fit",
     "predict_against_sklearn",
     "narrow_kernel",
     "fit_against_lapack",

@@ -560,3 +560,26 @@ def test_prediction_never_holds_the_kernel_matrix():
     megabytes = [float(value) for value in found.stdout.split()]
     assert len(megabytes) == 4
     assert max(megabytes) < 32  # of the 512 of k(X, Z) in double precision, 256 in single
+
+
+@pytest.mark.skipif(not compiles(), reason="needs numba")
+def test_a_row_function_is_compiled_for_the_kernels_in_use_only():
+    code = (
+        "import numpy as np; from skewridge.kernels import Kernel, _compiled_profiles as p;"
+        "X = np.random.default_rng(0).random((5, 2)); Kernel('matern32', bandwidth=1.0).gram(X);"
+        "print(*(len(f.overloads) for f in (p.matern32, p.exponential, p.matern52, p.polynomial)))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert told.split() == ["1", "0", "0", "0"]
+
+
+@pytest.mark.skipif(not compiles(), reason="needs numba")
+def test_row_functions_refuse_arrays_of_two_precisions_and_strided_ones():
+    from numba.core.errors import TypingError
+
+    from skewridge.kernels import _compiled
+
+    left, right, out = np.ones((4, 2)), np.ones((2, 3)), np.empty((4, 3))
+    for wrong in ((left.astype(np.float32), right, out), (left[::2], right, out[:2])):
+        with pytest.raises(TypingError, match="call_similarity"):
+            _compiled.cross(0, 0, *wrong)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_magnitude
-from skewridge.nodes.sample_weights import weights_name
 
 EXAMPLE = "companions=[HistGradientBoostingRegressor()]"
 
@@ -56,7 +55,7 @@ class RegressorCompanion:
         """
         model, taken = clone(self.regressor, safe=False), {}
         if not np.all(weights == 1.0):
-            name = weights_name(model)
+            name = _weights_name(model)
             if name is None:
                 copies = np.repeat(np.arange(len(X)), np.rint(weights).astype(np.int64))
                 X, y = X[copies], y[copies]
@@ -96,7 +95,7 @@ def check_companion_weights(companions: Sequence[Any] | None, weights: FloatArra
     if np.all(weights == 1.0):
         return
     for own, name in zip(companions or (), companion_names(companions), strict=True):
-        if weights_name(own) is None:
+        if _weights_name(own) is None:
             raise ValueError(
                 f"sample_weight weights the rows, and the companion {name} takes no sample_weight in "
                 "fit. Use a regressor that does, repeat rows instead of weighting them, or leave it out."
@@ -131,3 +130,10 @@ def companion_predictions(fitted: Sequence[Any], X: FloatArray) -> FloatArray:
     pairs = zip(fitted, companion_names(fitted), strict=True)
     columns = [FittedRegressor(own, name).predict(X) for own, name in pairs]
     return np.array(columns).reshape(len(columns), len(X)).T
+
+
+def _weights_name(regressor: Any) -> str | None:
+    """What the regressor's fit calls sample weights; imported on use, since most fits have no companions."""
+    from skewridge.nodes.sample_weights import weights_name
+
+    return weights_name(regressor)

@@ -4,219 +4,57 @@ Everything here is compiled on first use by numba, releases the GIL and works on
 ``Kernel.prepare``), so a bandwidth never appears. The left points come as rows ``(n, d)``, the right points
 feature by feature ``(d, m)``: every inner loop then runs over contiguous memory and is vectorised.
 
-Functions that call each other share this file because numba's cache does not notice changes elsewhere.
+Functions that call each other share this file because numba's cache does not notice changes elsewhere. What belongs to
+one kernel stands in ``_compiled_distances`` and ``_compiled_profiles`` and is called by address: ``calls`` has two
+addresses, of similarities and of kernel values unless said, and the kernel's code.
 """
+
+from functools import wraps
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
+from skewridge.kernels._row_calls import (
+    LAPLACIAN,
+    POLYNOMIAL,
+    SOBOLEV,
+    call_moments,
+    call_profile,
+    call_similarity,
+    moments_of,
+    profile_of,
+    similarity_of,
+    slope_of,
+)
 from skewridge.linalg.lapack import NOT_FINITE
-
-GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
 
 TILE_ROWS = 64
 TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
 TRANSPOSE_TILE = 32
 MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them each
 
-_SQRT3 = np.sqrt(3.0)
-_SQRT5 = np.sqrt(5.0)
-_FAR = 1e4  # from here on exp(-t) is 0 in any precision, also times a power of t
 
-_LOG2E = 1.4426950408889634
-_LN2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: n * _LN2_HIGH is exact
-_LN2_LOW = 1.9082149292705877e-10
-_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer held in the low bits
-_UNDERFLOW = -708.0
-_GONE = float(np.nextafter(_UNDERFLOW, -np.inf))  # compared with _UNDERFLOW once more, LLVM would turn max into a blend
+def _by_kernel(first, second):  # type: ignore[no-untyped-def]
+    """Let a loop be called with a kernel's code: its row functions are looked up, compiled if need be."""
 
-# The same in single precision; a global np.float32 stays one where a literal would make everything double.
-_LOG2E_32 = np.float32(_LOG2E)
-_LN2_HIGH_32 = np.float32(0.693359375)
-_LN2_LOW_32 = np.float32(-2.12194440e-4)
-_SHIFT_32 = np.float32(12582912.0)  # 1.5 * 2**23
-_UNDERFLOW_32 = np.float32(-87.0)
-_GONE_32 = np.nextafter(_UNDERFLOW_32, np.float32(-np.inf))
-_ZERO_32, _ONE_32, _HALF_32 = np.float32(0.0), np.float32(1.0), np.float32(0.5)
-# Taylor's 1/6, 1/24, 1/120 and 1/720 moved so that the largest relative error is least: 4e-9 instead of 1.6e-7.
-_C3_32, _C4_32, _C5_32, _C6_32 = (np.float32(c) for c in (0.16666535, 0.041667238, 0.00836751, 0.0013863756))
+    def decorate(loop):  # type: ignore[no-untyped-def]
+        @wraps(loop.py_func)
+        def call(code, degree, points, *others):  # type: ignore[no-untyped-def]
+            dtype = points.dtype
+            return loop((first(code, dtype), second(code, dtype), code), degree, points, *others)
+
+        return call
+
+    return decorate
 
 
-def _reinterpreted(origin, target):  # type: ignore[no-untyped-def]
-    """Return an intrinsic that reads the bits of one type as another."""
-
-    @intrinsic
-    def reinterpret(typingctx, x):  # type: ignore[no-untyped-def]
-        def generate(context, builder, signature, args):  # type: ignore[no-untyped-def]
-            return builder.bitcast(args[0], context.get_value_type(target))
-
-        return target(origin), generate
-
-    return reinterpret
-
-
-_bits_of, _float_of = _reinterpreted(types.float64, types.int64), _reinterpreted(types.int64, types.float64)
-_bits_of_32, _float_of_32 = _reinterpreted(types.float32, types.int32), _reinterpreted(types.int32, types.float32)
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _exp_double(x):
-    """exp(x) for x <= 0 to 2 units in the last place, as a polynomial that vectorises; 0 below -708.
-
-    x = n ln2 + r with |r| <= ln2 / 2; exp(r) by its Taylor polynomial of degree 13 in Estrin's order, whose
-    terms do not wait for each other; 2**n by its bits. NaN stays NaN, which max passes on where it comes first.
-    """
-    clipped = max(x, _UNDERFLOW)
-    shifted = clipped * _LOG2E + _SHIFT
-    n = shifted - _SHIFT
-    r = clipped - n * _LN2_HIGH
-    r = r - n * _LN2_LOW
-    r2 = r * r
-    r4 = r2 * r2
-    low = (1.0 + r) + (1 / 2 + r * (1 / 6)) * r2
-    middle = (1 / 24 + r * (1 / 120)) + (1 / 720 + r * (1 / 5040)) * r2
-    high = (1 / 40320 + r * (1 / 362880)) + (1 / 3628800 + r * (1 / 39916800)) * r2
-    top = 1 / 479001600 + r * (1 / 6227020800)
-    value = (low + middle * r4) + (high + top * r4) * (r4 * r4)
-    power = _float_of((_bits_of(shifted) + 1023) << 52)
-    return 0.0 if x <= _GONE else value * power
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
-def _exp_single(x):
-    """exp(x) in single precision, by a polynomial of degree 6; 0 below -87."""
-    clipped = max(x, _UNDERFLOW_32)
-    shifted = clipped * _LOG2E_32 + _SHIFT_32
-    n = shifted - _SHIFT_32
-    r = clipped - n * _LN2_HIGH_32
-    r = r - n * _LN2_LOW_32
-    r2 = r * r
-    high = (_C4_32 + r * _C5_32) + _C6_32 * r2
-    value = (_ONE_32 + r) + ((_HALF_32 + r * _C3_32) + high * r2) * r2
-    power = _float_of_32((_bits_of_32(shifted) + np.int32(127)) << np.int32(23))
-    return _ZERO_32 if x <= _GONE_32 else value * power
-
-
-def _exp(x):
-    """exp(x) for x <= 0 in the precision of x."""
-
-
-@overload(_exp)
-def _exp_of(x):
-    return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _squares(x, right, start, stop, row):
-    """Squared distances; features come in fours, so that the row is read and written less often."""
-    m, d, f = stop - start, x.size, 0
-    row[:m] = 0.0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
-        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
-        for j in range(m):
-            t0, t1, t2, t3 = u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
-            row[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
-        f += 4
-    if f + 2 <= d:
-        u0, u1, z0, z1 = x[f], x[f + 1], right[f, start:stop], right[f + 1, start:stop]
-        for j in range(m):
-            t0, t1 = u0 - z0[j], u1 - z1[j]
-            row[j] += t0 * t0 + t1 * t1
-        f += 2
-    if f < d:
-        u0, z0 = x[f], right[f, start:stop]
-        for j in range(m):
-            t0 = u0 - z0[j]
-            row[j] += t0 * t0
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _absolutes(x, right, start, stop, row):
-    """Absolute distances, features in fours as in _squares."""
-    m, d, f = stop - start, x.size, 0
-    row[:m] = 0.0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
-        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
-        for j in range(m):
-            row[j] += (abs(u0 - z0[j]) + abs(u1 - z1[j])) + (abs(u2 - z2[j]) + abs(u3 - z3[j]))
-        f += 4
-    for g in range(f, d):
-        u0, z0 = x[g], right[g, start:stop]
-        for j in range(m):
-            row[j] += abs(u0 - z0[j])
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _similarity(code, x, right, start, stop, row):
-    """The argument of the kernel's profile: squared or absolute distance, inner product, or product of minima."""
-    m, one = stop - start, row.dtype.type(1)
-    if code == LAPLACIAN:
-        _absolutes(x, right, start, stop, row)
-        return
-    if code not in (POLYNOMIAL, SOBOLEV):
-        _squares(x, right, start, stop, row)
-        return
-    row[:m] = 1.0 if code == SOBOLEV else 0.0
-    for f in range(x.size):
-        u = x[f]
-        z = right[f, start:stop]
-        if code == POLYNOMIAL:
-            for j in range(m):
-                row[j] += u * z[j]
-        else:
-            for j in range(m):
-                row[j] *= one + min(u, z[j])
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _integer_power(value, degree, one):
-    result = one
-    while degree > 0:
-        if degree & 1:
-            result *= value
-        value *= value
-        degree >>= 1
-    return result
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _profile(code, degree, row, m):
-    """Turn similarities into kernel values, in place."""
-    one, third = row.dtype.type(1), row.dtype.type(1 / 3)
-    root3, root5, far = row.dtype.type(_SQRT3), row.dtype.type(_SQRT5), row.dtype.type(_FAR)
-    if code == GAUSSIAN:
-        for j in range(m):
-            row[j] = _exp(-row[j])
-    elif code == MATERN12:
-        for j in range(m):
-            row[j] = _exp(-np.sqrt(row[j]))
-    elif code == MATERN32:
-        for j in range(m):
-            t = min(root3 * np.sqrt(row[j]), far)
-            row[j] = (one + t) * _exp(-t)
-    elif code == MATERN52:
-        for j in range(m):
-            t = min(root5 * np.sqrt(row[j]), far)
-            row[j] = (one + t + t * t * third) * _exp(-t)
-    elif code == LAPLACIAN:
-        for j in range(m):
-            row[j] = _exp(-row[j])
-    elif code == POLYNOMIAL:
-        for j in range(m):
-            row[j] = _integer_power(one + row[j], degree, one)
-
-
-@njit(nogil=True, cache=True)
-def _kernel_row(code, degree, x, right, start, stop, row):
+@njit(nogil=True, cache=True, inline="always")
+def _kernel_row(calls, degree, x, right, start, stop, row):
     """k(x, z_j) for the right points start..stop, into row."""
-    _similarity(code, x, right, start, stop, row)
-    _profile(code, degree, row, stop - start)
+    call_similarity(calls[0], x, right, start, stop, row)
+    call_profile(calls[1], degree, row, stop - start)
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
@@ -235,28 +73,32 @@ def _add_products(row, coef, start, stop, out):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _from_products(code, row, own, norms, m):
+def _from_products(calls, row, own, norms, m):
     """Squared distances from inner products: ||x||^2 + ||z||^2 - 2 x.z."""
-    if code != POLYNOMIAL:
+    if calls[2] != POLYNOMIAL:
         two, zero = row.dtype.type(2), row.dtype.type(0)
         for j in range(m):
             row[j] = max(own + norms[j] - two * row[j], zero)
 
 
 @njit(nogil=True, cache=True)
-def gram_lower(code, degree, left, right, out):
+def _gram_lower(calls, degree, left, right, out):
     """The lower triangle (diagonal included) of k(X, X); right is left feature by feature."""
     first = np.int64(0)  # a literal 0 would be compiled for once more
     for i in range(left.shape[0]):
-        _kernel_row(code, degree, left[i], right, first, i + 1, out[i])
+        _kernel_row(calls, degree, left[i], right, first, i + 1, out[i])
 
 
+gram_lower = _by_kernel(similarity_of, profile_of)(_gram_lower)
+
+
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def cross(code, degree, left, right, out):
+def cross(calls, degree, left, right, out):
     """k(X, Z)."""
     first = np.int64(0)
     for i in range(left.shape[0]):
-        _kernel_row(code, degree, left[i], right, first, right.shape[1], out[i])
+        _kernel_row(calls, degree, left[i], right, first, right.shape[1], out[i])
 
 
 @njit(nogil=True, cache=True)
@@ -275,19 +117,19 @@ def _tile_of(left):
 
 
 @njit(nogil=True, cache=True)
-def _blas_values(code, degree, block, n_rows, rows, norms, tile):
+def _blas_values(calls, degree, block, n_rows, rows, norms, tile):
     """Kernel values of a tile's first rows, (TILE_ROWS, m): inner products by BLAS, then the profile."""
     m = rows.shape[0]
     values = tile[: TILE_ROWS * m].reshape(TILE_ROWS, m)
     np.dot(block, rows.T, values)
     for i in range(n_rows):
-        _from_products(code, values[i], _dot(block[i], block[i], block.shape[1]), norms, m)
-        _profile(code, degree, values[i], m)
+        _from_products(calls, values[i], _dot(block[i], block[i], block.shape[1]), norms, m)
+        call_profile(calls[1], degree, values[i], m)
     return values
 
 
 @njit(nogil=True, cache=True)
-def cross_blas(code, degree, left, rows, norms, lower, out):
+def _cross_blas(calls, degree, left, rows, norms, lower, out):
     """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
     n, m = out.shape
     block, tile = _tile_of(left)
@@ -296,41 +138,51 @@ def cross_blas(code, degree, left, rows, norms, lower, out):
         _copy_rows(left, top, n_rows, block)
         for start in range(0, min(m, top + n_rows) if lower else m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            values = _blas_values(calls, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
             for i in range(n_rows):
                 for j in range(stop - start):
                     out[top + i, start + j] = values[i, j]
 
 
+cross_blas = _by_kernel(similarity_of, profile_of)(_cross_blas)
+
+
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def similarity_upper(code, degree, left, right, out, diagonal):
+def similarity_upper(calls, degree, left, right, out, diagonal):
     """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
     n = left.shape[0]
     for i in range(n):
-        _similarity(code, left[i], right, i, i + 1, diagonal[i : i + 1])
-        _similarity(code, left[i], right, i + 1, n, out[i, i + 1 :])
+        call_similarity(calls[0], left[i], right, i, i + 1, diagonal[i : i + 1])
+        call_similarity(calls[0], left[i], right, i + 1, n, out[i, i + 1 :])
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def similarity(code, degree, left, right, out):
+def similarity(calls, degree, left, right, out):
     """The similarities of X and Z."""
     first = np.int64(0)
     for i in range(left.shape[0]):
-        _similarity(code, left[i], right, first, right.shape[1], out[i])
+        call_similarity(calls[0], left[i], right, first, right.shape[1], out[i])
 
 
 @njit(nogil=True, cache=True)
-def rescaled(code, degree, similarities, factor, out):
-    """Kernel values from similarities of points that are stretched by a factor more."""
+def _rescaled(calls, degree, out, similarities, factor):
     m = out.shape[1]
     for i in range(out.shape[0]):
         for j in range(m):
             out[i, j] = similarities[i, j] * factor
-        _profile(code, degree, out[i], m)
+        call_profile(calls[1], degree, out[i], m)
 
 
+def rescaled(code, degree, similarities, factor, out):
+    """Kernel values from similarities of points that are stretched by a factor more."""
+    _by_kernel(similarity_of, profile_of)(_rescaled)(code, degree, out, similarities, factor)
+
+
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def rescaled_below(code, degree, square, diagonal, factor):
+def rescaled_below(calls, degree, square, diagonal, factor):
     """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
     n = square.shape[0]
     for top in range(0, n, TRANSPOSE_TILE):
@@ -341,20 +193,23 @@ def rescaled_below(code, degree, square, diagonal, factor):
                     square[i, j] = square[j, i] * factor
         for i in range(top, bottom):
             square[i, i] = diagonal[i] * factor
-            _profile(code, degree, square[i], i + 1)
+            call_profile(calls[1], degree, square[i], i + 1)
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def matvec(code, degree, left, right, coef, out):
+def matvec(calls, degree, left, right, coef, out):
     """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             for i in range(top, min(top + TILE_ROWS, n)):
-                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _kernel_row(calls, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, start, stop, out[i])
 
 
@@ -368,8 +223,9 @@ def _add_residual_moments(row, coef, weight, target, out):
             out[q, j] += left * row[j]
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def residual_moments(code, degree, left, right, coef, weights, targets, out):
+def residual_moments(calls, degree, left, right, coef, weights, targets, out):
     """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
     n, m = left.shape[0], right.shape[1]
     values = np.empty((MOMENT_ROWS, m), dtype=left.dtype)
@@ -378,13 +234,14 @@ def residual_moments(code, degree, left, right, coef, weights, targets, out):
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
             for i in range(n_rows):
-                _kernel_row(code, degree, left[top + i], right, start, stop, values[i, start:stop])
+                _kernel_row(calls, degree, left[top + i], right, start, stop, values[i, start:stop])
         for i in range(n_rows):
             _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def residual_moments_blas(code, degree, left, rows, coef, norms, weights, targets, out):
+def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targets, out):
     """residual_moments with inner products by BLAS, see matvec_blas."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
@@ -394,7 +251,7 @@ def residual_moments_blas(code, degree, left, rows, coef, norms, weights, target
         _copy_rows(left, top, n_rows, block)
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            part = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            part = _blas_values(calls, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
             for i in range(n_rows):
                 for j in range(stop - start):
                     values[i, start + j] = part[i, j]
@@ -403,35 +260,39 @@ def residual_moments_blas(code, degree, left, rows, coef, norms, weights, target
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
-def _nearest(code, x, low, high, near):
+def _nearest(calls, x, low, high, near):
     """The least similarity of x to any point of every box: 0 inside it."""
     zero = x.dtype.type(0)
-    near[:] = zero
+    for b in range(near.size):
+        near[b] = zero
     for f in range(x.size):
         u, below, above = x[f], low[f], high[f]
         for b in range(near.size):
             gap = max(max(below[b] - u, u - above[b]), zero)
-            near[b] += gap if code == LAPLACIAN else gap * gap
+            near[b] += gap if calls[2] == LAPLACIAN else gap * gap
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def matvec_near(code, degree, left, right, coef, starts, low, high, reach, out):
+def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out):
     """matvec without the boxes of right points whose similarity to a left point is beyond reach.
 
     The corners of the boxes come feature by feature, (d, B).
     """
     row, near = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(low.shape[1], dtype=left.dtype)
-    out[:] = 0.0
     for i in range(left.shape[0]):
-        _nearest(code, left[i], low, high, near)
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
+    for i in range(left.shape[0]):
+        _nearest(calls, left[i], low, high, near)
         for b in range(near.size):
             if not near[b] > reach:  # nor is NaN, which stays NaN
                 start, stop = starts[b], starts[b + 1]
-                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _kernel_row(calls, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, start, stop, out[i])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _gather(points, rows, right):
     """Some points, feature by feature, into the first columns of right."""
     for j in range(rows.size):
@@ -440,8 +301,9 @@ def _gather(points, rows, right):
             right[f, j] = point[f]
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
+def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
 
     Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are the same columns
@@ -449,10 +311,13 @@ def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
     """
     most = 0
     for c in range(starts.size - 1):
-        most = max(most, starts[c + 1] - starts[c])
+        if starts[c + 1] - starts[c] > most:
+            most = starts[c + 1] - starts[c]
     right = np.empty((points.shape[1], most), dtype=points.dtype)
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     top, n = 0, left.shape[0]
     while top < n:
         bottom = top + 1
@@ -463,23 +328,26 @@ def matvec_cells(code, degree, left, cells, points, order, starts, coef, out):
         for start in range(0, last - first, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, last - first)
             for i in range(top, bottom):
-                _kernel_row(code, degree, left[i], right, start, stop, row)
+                _kernel_row(calls, degree, left[i], right, start, stop, row)
                 _add_products(row, coef, first + start, first + stop, out[i])
         top = bottom
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
-def matvec_blas(code, degree, left, rows, coef, norms, out):
+def matvec_blas(calls, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
-    out[:] = 0.0
+    for i in range(left.shape[0]):
+        for q in range(coef.shape[0]):
+            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
         _copy_rows(left, top, n_rows, block)
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
-            values = _blas_values(code, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
+            values = _blas_values(calls, degree, block, n_rows, rows[start:stop], norms[start:stop], tile)
             for i in range(n_rows):
                 _add_products(values[i], coef, start, stop, out[top + i])
 
@@ -510,20 +378,20 @@ _call5, _call8 = _calling(5), _calling(8)
 
 
 @njit(nogil=True, cache=True)
-def _node_gram(code, degree, points, norms, own, matrix):
+def _node_gram(calls, degree, points, norms, own, matrix):
     """k of a node's points, gathered, into the lower triangle of a matrix."""
     n, d = own.size, points.shape[1]
     left = np.empty((n, d), dtype=points.dtype)
     for i in range(n):
         left[i] = points[own[i]]
     if norms.size:
-        cross_blas(code, degree, left, left, norms[own], True, matrix)
+        _cross_blas(calls, degree, left, left, norms[own], True, matrix)
     else:
         right = np.empty((d, n), dtype=points.dtype)
         for i in range(n):
             for f in range(d):
                 right[f, i] = left[i, f]
-        gram_lower(code, degree, left, right, matrix)
+        _gram_lower(calls, degree, left, right, matrix)
 
 
 @njit(nogil=True, cache=True)
@@ -560,9 +428,10 @@ def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
     return ints[2]
 
 
+@_by_kernel(similarity_of, profile_of)
 @njit(nogil=True, cache=True)
 def solve_nodes(
-    code, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
+    calls, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
 ):
     """Solve some nodes, each in one go: gather, gram, ridge, factorise, solve; fills their part of coef.
 
@@ -574,7 +443,7 @@ def solve_nodes(
         if n == 0:
             continue
         matrix = buffer[: n * n].reshape(n, n)
-        _node_gram(code, degree, points, norms, own, matrix)
+        _node_gram(calls, degree, points, norms, own, matrix)
         _add_ridge(matrix, penalties[node], weights, own)
         for i in range(n):
             b[i] = y[own[i]]
@@ -584,57 +453,36 @@ def solve_nodes(
     return -1, 0
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
-def _slope(code, degree, row, m):
-    """Turn similarities into what multiplies the direction of each feature's derivative, in place.
-
-    The directions are x - z for distances, sign(x - z) for the laplacian, z for inner products and
-    [x < z] / (1 + min(x, z)) for the product of minima.
-    """
-    for j in range(m):
-        s = row[j]
-        if code == GAUSSIAN:
-            row[j] = -2.0 * _exp(-s)
-        elif code == MATERN12:
-            row[j] = -_exp(-np.sqrt(s)) / np.sqrt(s) if s > 0.0 else 0.0
-        elif code == MATERN32:
-            row[j] = -3.0 * _exp(-_SQRT3 * np.sqrt(s))
-        elif code == MATERN52:
-            t = min(_SQRT5 * np.sqrt(s), _FAR)
-            row[j] = -(5.0 / 3.0) * (1.0 + t) * _exp(-t)
-        elif code == LAPLACIAN:
-            row[j] = -_exp(-s)
-        elif code == POLYNOMIAL:
-            row[j] = degree * _integer_power(1.0 + s, degree - 1, 1.0)
-
-
 @njit(nogil=True, cache=True)
-def _direction(code, u, z):
+def _direction(calls, u, z):
     """Derivative of the similarity's feature term; half-way between the one-sided slopes at a kink."""
-    if code == LAPLACIAN:
+    if calls[2] == LAPLACIAN:
         return np.sign(u - z)
-    if code == POLYNOMIAL:
+    if calls[2] == POLYNOMIAL:
         return z
-    if code == SOBOLEV:
+    if calls[2] == SOBOLEV:
         return (1.0 if u < z else 0.5 if u == z else 0.0) / (1.0 + min(u, z))
     return u - z
 
 
+@_by_kernel(similarity_of, slope_of)
 @njit(nogil=True, cache=True)
-def gradient(code, degree, left, right, coef, out):
+def gradient(calls, degree, left, right, coef, out):
     """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    out[:] = 0.0
+    for i in range(n):
+        for f in range(left.shape[1]):
+            out[i, f] = 0.0
     for start in range(0, m, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, m)
         for i in range(n):
-            _similarity(code, left[i], right, start, stop, row)
-            _slope(code, degree, row, stop - start)
+            call_similarity(calls[0], left[i], right, start, stop, row)
+            call_profile(calls[1], degree, row, stop - start)
             for f in range(left.shape[1]):
                 total = 0.0
                 for j in range(stop - start):
-                    total += row[j] * coef[start + j] * _direction(code, left[i, f], right[f, start + j])
+                    total += row[j] * coef[start + j] * _direction(calls, left[i, f], right[f, start + j])
                 out[i, f] += total
 
 
@@ -647,7 +495,8 @@ def distances_from(code, x, scales, right, out):
     for start in range(0, out.size, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, out.size)
         part = out[start:stop]
-        part[:] = 0.0
+        for j in range(part.size):
+            part[j] = 0.0
         for f in range(x.size):
             u, s, z = x[f], scales[f], right[f, start:stop]
             if code == LAPLACIAN:
@@ -674,62 +523,7 @@ def project_out_mean(lower, solved, total, out):
                     out[j, i] = out[i, j]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _add_absolutes(x, right, start, row, out):
-    """Add sum_j row_j |x_f - z_jf| to every feature's sum; features in fours as in _squares."""
-    m, d, f = right.shape[1] - start, x.size, 0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:], right[f + 1, start:]
-        z2, z3 = right[f + 2, start:], right[f + 3, start:]
-        s0 = s1 = s2 = s3 = 0.0
-        for j in range(m):
-            w = row[j]
-            s0 += w * abs(u0 - z0[j])
-            s1 += w * abs(u1 - z1[j])
-            s2 += w * abs(u2 - z2[j])
-            s3 += w * abs(u3 - z3[j])
-        out[f] += s0
-        out[f + 1] += s1
-        out[f + 2] += s2
-        out[f + 3] += s3
-        f += 4
-    for g in range(f, d):
-        u0, z0, s0 = x[g], right[g, start:], 0.0
-        for j in range(m):
-            s0 += row[j] * abs(u0 - z0[j])
-        out[g] += s0
-
-
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
-def _add_squares(x, right, start, row, out):
-    """Add weighted squares of differences to the gradient of every feature."""
-    m, d, f = right.shape[1] - start, x.size, 0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:], right[f + 1, start:]
-        z2, z3 = right[f + 2, start:], right[f + 3, start:]
-        s0 = s1 = s2 = s3 = 0.0
-        for j in range(m):
-            w, t0, t1, t2, t3 = row[j], u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
-            s0 += w * (t0 * t0)
-            s1 += w * (t1 * t1)
-            s2 += w * (t2 * t2)
-            s3 += w * (t3 * t3)
-        out[f] += s0
-        out[f + 1] += s1
-        out[f + 2] += s2
-        out[f + 3] += s3
-        f += 4
-    for g in range(f, d):
-        u0, z0, s0 = x[g], right[g, start:], 0.0
-        for j in range(m):
-            t0 = u0 - z0[j]
-            s0 += row[j] * (t0 * t0)
-        out[g] += s0
-
-
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _add_pulls(row, curvature, v, a, i, pulls):
     """Multiply row by 2 W_ij, j > i, for W = curvature - (v'a + a'v) / 2."""
     m, start = row.size, i + 1
@@ -743,8 +537,9 @@ def _add_pulls(row, curvature, v, a, i, pulls):
         row[j] *= pulls[j]
 
 
-@njit(nogil=True, cache=True)
-def scale_gradient(code, degree, left, right, similar, curvature, v, a, out):
+@_by_kernel(moments_of, slope_of)
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
     """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1.
 
     W = curvature - (v'a + a'v) / 2 with v and a, (p, n); it and similarities are read above the
@@ -752,17 +547,15 @@ def scale_gradient(code, degree, left, right, similar, curvature, v, a, out):
     """
     n = left.shape[0]
     buffer, pulls = np.empty(n), np.empty(n)
-    out[:] = 0.0
+    for f in range(out.size):
+        out[f] = 0.0
     for i in range(n - 1):
         row = buffer[: n - i - 1]
         for j in range(row.size):
             row[j] = similar[i, i + 1 + j]
-        _slope(code, degree, row, row.size)
+        call_profile(calls[1], degree, row, row.size)
         _add_pulls(row, curvature, v, a, i, pulls)
-        if code == LAPLACIAN:
-            _add_absolutes(left[i], right, i + 1, row, out)
-        else:
-            _add_squares(left[i], right, i + 1, row, out)
+        call_moments(calls[0], left[i], right, i + 1, row, out)
 
 
 @njit(nogil=True, cache=True)

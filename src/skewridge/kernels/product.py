@@ -280,7 +280,7 @@ def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
 
 def _share_near(kernel: Kernel, rows: FloatArray, reach: float) -> float:
     """The share of points within reach of another, on average over some of them."""
-    some = rows[:: max(1, len(rows) // SAMPLED)]
+    some = np.ascontiguousarray(rows[:: max(1, len(rows) // SAMPLED)])
     loops, code = kernel.loops()
     similar = np.empty((len(some), len(some)))
     loops.similarity(code, kernel.degree, some, np.ascontiguousarray(some.T), similar)

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _factorise(diagonal, off, shift, pivots, below):
     """D and the subdiagonal of L, T + shift I = L D L'."""
     pivots[0] = diagonal[0] + shift
@@ -17,7 +17,7 @@ def _factorise(diagonal, off, shift, pivots, below):
         pivots[m + 1] = diagonal[m + 1] + shift - off[m] * below[m]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _solve(pivots, below, z, x):
     """Forward and backward substitution."""
     n = pivots.size
@@ -30,14 +30,14 @@ def _solve(pivots, below, z, x):
         x[m] -= below[m] * x[m + 1]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"contract"})
 def factorise_shifted(diagonal, off, shifts, pivots, below):
     """L and D of T + c I for every shift c."""
     for p in range(shifts.size):
         _factorise(diagonal, off, shifts[p], pivots[p], below[p])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"contract"})
 def solve_shifted(pivots, below, z, solutions):
     """(T + c I)^-1 z for every shift."""
     for p in range(pivots.shape[0]):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_no_times, check_same_order, check_vector, check_weights
+from skewridge._validation import check_plain, check_same_order, check_vector, check_weights
 
 
 def check_quantiles(y_true: Any, quantiles: Any, levels: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -53,7 +53,7 @@ def mean_over_rows(losses: FloatArray, sample_weight: Any) -> FloatArray:
 
 def _columns(name: str, values: Any, n_rows: int, many: int, what: str) -> FloatArray:
     """Numbers with a row for every y and a column for every level or threshold."""
-    check_no_times(name, values)
+    check_plain(name, values)
     array = np.asarray(values, dtype=np.float64)
     array = array[:, None] if array.ndim == 1 and many == 1 else array
     if array.shape != (n_rows, many):

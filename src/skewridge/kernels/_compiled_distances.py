@@ -1,0 +1,140 @@
+"""Compiled distances of one left point to many right ones: the similarities that kernels are profiles of.
+
+The loops of ``_compiled`` call these and the profiles by their address, see ``_row_calls``. What a loop calls by
+address is not compiled into it: each is compiled once, and only those of the kernels in use.
+
+The left point comes as ``x``, (d,), the right points feature by feature, (d, m): every inner loop runs over contiguous
+memory and is vectorised. None of these raises.
+"""
+
+from numba import njit
+
+
+def row_function(**options):  # type: ignore[no-untyped-def]
+    """Compile for calls by address alone: Python never calls it, so nothing is made for that."""
+    return njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+
+
+@row_function(fastmath={"contract"})
+def squares(x, right, start, stop, row):
+    """Squared distances; features come in fours, so that the row is read and written less often."""
+    m, d, f = stop - start, x.size, 0
+    for j in range(m):
+        row[j] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            t0, t1, t2, t3 = u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
+            row[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+        f += 4
+    if f + 2 <= d:
+        u0, u1, z0, z1 = x[f], x[f + 1], right[f, start:stop], right[f + 1, start:stop]
+        for j in range(m):
+            t0, t1 = u0 - z0[j], u1 - z1[j]
+            row[j] += t0 * t0 + t1 * t1
+        f += 2
+    if f < d:
+        u0, z0 = x[f], right[f, start:stop]
+        for j in range(m):
+            t0 = u0 - z0[j]
+            row[j] += t0 * t0
+
+
+@row_function(fastmath={"contract"})
+def absolutes(x, right, start, stop, row):
+    """Absolute distances, features in fours as in squares."""
+    m, d, f = stop - start, x.size, 0
+    for j in range(m):
+        row[j] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            row[j] += (abs(u0 - z0[j]) + abs(u1 - z1[j])) + (abs(u2 - z2[j]) + abs(u3 - z3[j]))
+        f += 4
+    for g in range(f, d):
+        u0, z0 = x[g], right[g, start:stop]
+        for j in range(m):
+            row[j] += abs(u0 - z0[j])
+
+
+@row_function(fastmath={"contract"})
+def inner_products(x, right, start, stop, row):
+    """Inner products, for the polynomial kernel."""
+    m = stop - start
+    for j in range(m):
+        row[j] = 0.0
+    for f in range(x.size):
+        u, z = x[f], right[f, start:stop]
+        for j in range(m):
+            row[j] += u * z[j]
+
+
+@row_function(fastmath={"contract"})
+def products_of_minima(x, right, start, stop, row):
+    """Products of 1 + the smaller of two features: the sobolev kernel itself."""
+    m, one = stop - start, row.dtype.type(1)
+    for j in range(m):
+        row[j] = 1.0
+    for f in range(x.size):
+        u, z = x[f], right[f, start:stop]
+        for j in range(m):
+            row[j] *= one + min(u, z[j])
+
+
+@row_function(fastmath={"contract", "reassoc"})
+def weighted_absolutes(x, right, start, row, out):
+    """Add sum_j row_j |x_f - z_jf| to every feature's sum; features in fours as in squares."""
+    m, d, f = right.shape[1] - start, x.size, 0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:], right[f + 1, start:]
+        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(m):
+            w = row[j]
+            s0 += w * abs(u0 - z0[j])
+            s1 += w * abs(u1 - z1[j])
+            s2 += w * abs(u2 - z2[j])
+            s3 += w * abs(u3 - z3[j])
+        out[f] += s0
+        out[f + 1] += s1
+        out[f + 2] += s2
+        out[f + 3] += s3
+        f += 4
+    for g in range(f, d):
+        u0, z0, s0 = x[g], right[g, start:], 0.0
+        for j in range(m):
+            s0 += row[j] * abs(u0 - z0[j])
+        out[g] += s0
+
+
+@row_function(fastmath={"contract", "reassoc"})
+def weighted_squares(x, right, start, row, out):
+    """Add weighted squares of differences to the gradient of every feature."""
+    m, d, f = right.shape[1] - start, x.size, 0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        z0, z1 = right[f, start:], right[f + 1, start:]
+        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(m):
+            w, t0, t1, t2, t3 = row[j], u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
+            s0 += w * (t0 * t0)
+            s1 += w * (t1 * t1)
+            s2 += w * (t2 * t2)
+            s3 += w * (t3 * t3)
+        out[f] += s0
+        out[f + 1] += s1
+        out[f + 2] += s2
+        out[f + 3] += s3
+        f += 4
+    for g in range(f, d):
+        u0, z0, s0 = x[g], right[g, start:], 0.0
+        for j in range(m):
+            t0 = u0 - z0[j]
+            s0 += row[j] * (t0 * t0)
+        out[g] += s0
