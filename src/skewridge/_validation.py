@@ -109,13 +109,18 @@ def check_no_times(name: str, values: Any) -> None:
     TypeError: y must hold numbers; got dates, times or durations, which would become counts of nanoseconds and NaT
     -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D').
     """
-    found = [str(column) for column, part in _parts(values) if _holds_times(part)]
+    found = columns_with_times(values)
     if found:
         where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
         raise TypeError(
             f"{name} must hold numbers; got dates, times or durations{where}, which would become counts of nanoseconds "
             "and NaT -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D')."
         )
+
+
+def columns_with_times(values: Any) -> list[str]:
+    """The names of the columns of a frame that hold dates, times or durations; one empty name for an array that does."""
+    return [str(column) for column, part in _parts(values) if _holds_times(part)]
 
 
 def _parts(values: Any) -> Iterator[tuple[Any, Any]]:

@@ -73,9 +73,9 @@ def test_unseen_levels_are_counted():
 def test_missing_values_are_refused_with_a_count_or_imputed():
     holes = TABLE.assign(rooms=[2, None, 3, 5], town=["Oslo", None, None, "Hamar"])
     with pytest.raises(ValueError, match=r"2 of 4 rows have missing values \('rooms': 1, 'town': 2\)"):
-        encoder().fit(holes)
+        encoder(missing="refuse").fit(holes)
     with pytest.raises(ValueError, match="2 of 4 rows have missing values"):
-        encoder().fit(TABLE).transform(holes)
+        encoder(missing="refuse").fit(TABLE).transform(holes)
     filled = TABLE.assign(rooms=[2, 3, 3, 5], town=["Oslo", "Oslo", "Oslo", "Hamar"])
     imputing = encoder(missing="impute").fit(TABLE.assign(rooms=[2, 4, 3, 3]))
     assert np.array_equal(imputing.transform(holes), imputing.transform(filled))
@@ -115,7 +115,7 @@ def test_what_is_no_table_is_refused(table, error, match):
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"missing": "ignore"}, "missing must be one of 'refuse', 'impute'"),
+        ({"missing": "ignore"}, "missing must be one of 'impute', 'refuse'"),
         ({"max_categories": 0}, "max_categories must be an integer >= 1"),
         ({"categorical": ["size"]}, "'size' cannot be categorical and ordinal at once"),
         ({"categorical": ["height"]}, "The table has no column 'height'"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._info import columns_of, final_step
+from skewridge.cli._info import used_columns, final_step
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
@@ -74,7 +74,7 @@ def _note_outside(request: PredictRequest, file: ModelFile, frame: Any, screen: 
 
 def predicted_inputs(request: PredictRequest, file: ModelFile, frame: Any) -> Any:
     """The rows that were predicted, as the model takes them."""
-    columns = columns_of(file.model)
+    columns = used_columns(file.model)
     return model_inputs(file.model, columns, frame[[column.name for column in columns]], missing_policy(request, file))
 
 
@@ -85,7 +85,7 @@ def missing_policy(request: PredictRequest, file: ModelFile) -> str:
 
 def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: Sequence[str] = ()) -> Any:
     """Return the table, which has all columns that the model needs, and those named."""
-    needed = columns_of(file.model)
+    needed = used_columns(file.model)
     if not needed:
         raise ValueError(
             f"{request.model} was fitted to columns without names, so none can be found in a table. Fit it with "
@@ -110,7 +110,7 @@ def predict_rows(
     policy = missing_policy(request, file)
     if std:
         check_std(final_step(file.model))
-    columns = columns_of(file.model)
+    columns = used_columns(file.model)
     features = frame[[column.name for column in columns]]
     if policy == "refuse":
         refuse_missing(features, REMEDY)

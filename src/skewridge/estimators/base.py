@@ -31,6 +31,7 @@ from skewridge.engine.passes import check_rows
 from skewridge.estimators.bounds import bounds_of, clipped
 from skewridge.estimators.intervals import IntervalMixin
 from skewridge.estimators.notebook import NotebookMixin
+from skewridge.estimators.raw_tables import refuse_raw
 from skewridge.features.scaling import constant_outputs
 from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source
@@ -134,6 +135,7 @@ class KernelEstimator(Shell):
         checked = clone(self)
         if isinstance(X, Table):
             return checked, X, self._check_table(checked, X, y, job, **options)
+        refuse_raw(self, X)
         check_no_times("X", X)
         check_no_times("y", y)
         check_same_order(X, y)

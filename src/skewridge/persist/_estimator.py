@@ -61,7 +61,10 @@ class Estimator:
             raise ModelFileError(f"{self.cls.__name__} has no parameter {unknown[0][:40]!r} in this skewridge")
         values = {name: decode(value, reader, _at(place, name)) for name, value in node["parameters"].items()}
         values = {name: value for name, value in values.items() if name not in self.retired}
-        model = self.cls(**values)  # which only stores them
+        try:
+            model = self.cls(**values)  # which only stores them
+        except TypeError as error:
+            raise ModelFileError(f"{place or 'the model'} lacks a parameter that it needs: {error}") from error
         if node["attributes"] is not None:
             model.__dict__.update(self.upgrade(self._decode_state(node["attributes"], reader, place)))
         self._check(model, place)

@@ -97,11 +97,11 @@ def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], st
 
 
 def _units(columns: Sequence[Column]) -> tuple[FloatArray, FloatArray]:
-    """How every feature was shifted and scaled; 0 for the levels of a category, which have no range."""
+    """How every feature was shifted and scaled; 0 where values have no range that a table could tell."""
     pairs = [
-        (column.shift, 0.0 if column.kind == "category" else column.scale)
+        (column.shift, column.scale if name == column.name else 0.0)
         for column in columns
-        for _ in column.features
+        for name in column.features
     ]
     shift, scale = np.array(pairs).T
     return shift, scale
