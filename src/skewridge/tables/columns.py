@@ -199,7 +199,7 @@ def _numbers(column: Column, values: Any) -> FloatArray:
         numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
     if len(odd):
-        _refuse(column.name, "numbers", values, odd)
+        refuse_values(column.name, "numbers", values, odd)
     if np.isinf(numbers).any():
         raise ValueError(
             f"Column {column.name!r} holds {np.isinf(numbers).sum()} infinite numbers. Correct or drop them."
@@ -215,7 +215,7 @@ def _dates(column: Column, values: Any) -> FloatArray:
     known = column.writing.gaps if column.writing else ()
     odd = np.array([i for i in odd if not is_gap(values.iloc[i], known)], dtype=np.int64)
     if len(odd):
-        _refuse(column.name, "dates or times", values, odd)
+        refuse_values(column.name, "dates or times", values, odd)
     return days
 
 
@@ -226,7 +226,7 @@ def _durations(name: str, values: Any) -> FloatArray:
     found = pd.to_timedelta(values, errors="coerce")
     odd = np.flatnonzero(found.isna().to_numpy() & ~values.isna().to_numpy())
     if len(odd):
-        _refuse(name, "lengths of time", values, odd)
+        refuse_values(name, "lengths of time", values, odd)
     return (found.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
 
 
@@ -235,7 +235,7 @@ def is_gap(value: Any, known: tuple[str, ...] = ()) -> bool:
     return isinstance(value, str) and (value in known or is_gap_word(value))
 
 
-def _refuse(name: str, expected: str, values: Any, odd: IntArray) -> None:
+def refuse_values(name: str, expected: str, values: Any, odd: IntArray) -> None:
     """Raise with the first values that are not what is expected."""
     rows = ", ".join(f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd[:SHOWN])
     more = ", ..." if len(odd) > SHOWN else ""

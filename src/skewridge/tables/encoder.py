@@ -127,7 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.missing == "refuse":
             table.refuse_missing(X[[column.name for column in used]])
         codes = [table.codes_of(column, X[column.name]) for column in used]
-        self._check_gaps(used, codes)
+        self._check_gaps(used, codes, X)
         for column, code in zip(used, codes, strict=True):
             if column.levels and (code == table.UNSEEN).any():
                 _warn_unseen(column, table.unseen_texts(column, X[column.name]))
@@ -157,7 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_some_left(columns)
         used = [column for column in columns if column.kind != "drop"]
         codes = [table.codes_of(column, frame[column.name]) for column in used]
-        self._check_gaps(used, codes)
+        self._check_gaps(used, codes, frame)
         flagged = _with_flags(used, codes)
         found = _with_means(flagged, codes, X, y, groups)
         by_name = {column.name: column for column, _ in found}
@@ -181,15 +181,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             **{name: Wanted("ordinal", levels) for name, levels in orders.items()},
         }
 
-    def _check_gaps(self, columns: Sequence[Column], codes: Sequence[FloatArray]) -> None:
+    def _check_gaps(self, columns: Sequence[Column], codes: Sequence[FloatArray], X: Any) -> None:
         """Refuse words that stand for a gap where gaps are refused."""
-        counts = {c.name: int(np.isnan(code).sum()) for c, code in zip(columns, codes, strict=True)}
-        if self.missing == "refuse" and any(counts.values()):
-            listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items() if count)
-            raise ValueError(
-                f"Values are missing, or words such as 'unknown' stand for them ({listed}). Drop these rows, or take "
-                "missing='impute'."
-            )
+        for column, code in zip(columns, codes, strict=True) if self.missing == "refuse" else ():
+            odd = np.flatnonzero(np.isnan(code))
+            if len(odd):
+                table.refuse_values(column.name, f"{column.kind}s", X[column.name], odd)
 
     def _check_parameters(self) -> None:
         check_choice("missing", self.missing, MISSING)
