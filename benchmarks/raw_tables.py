@@ -4,8 +4,8 @@
     python benchmarks/raw_tables.py catboost        # any environment with catboost and pandas
 
 The same rows for both: a random split, 15,000 rows at most to fit and 10,000 at most to judge. CatBoost gets texts as
-categories with an empty text for gaps, and dates as year, month, weekday, hour and days. `--levels 2000` adds a column of
-as many random levels, which no error should notice.
+categories with an empty text for gaps, and dates as year, month, weekday, hour and days. `--levels 2000` adds a
+column of as many random levels, which no error should notice.
 """
 
 import argparse
@@ -59,8 +59,9 @@ def _for_catboost(frame):
 
 
 def skewridge(X, y, new, seed, **options):
-    from skewridge import SkewRidge, TableEncoder
     from sklearn.pipeline import make_pipeline
+
+    from skewridge import SkewRidge, TableEncoder
 
     model = make_pipeline(TableEncoder(**options), SkewRidge(random_state=seed, n_jobs=-1)).fit(X, y)
     return model.predict(new), {"stated": float(np.sqrt(model[-1].risk_.mse)), "features": model[-1].n_features_in_}
@@ -103,7 +104,8 @@ def main():
                 found, more = method(X.iloc[fit], y[fit], X.iloc[held], seed, **options)
             line = {"method": given.method, "table": name, "seed": seed, "rows": len(fit), **options}
             line |= {"cpu_seconds": time.process_time() - start, **errors(y[held], found, y[fit]), **more}
-            print(json.dumps({k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in line.items()}), flush=True)
+            rounded = {k: float(f"{v:.5g}") if isinstance(v, float) else v for k, v in line.items()}
+            print(json.dumps(rounded), flush=True)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def check_no_times(name: str, values: Any) -> None:
 
 
 def columns_with_times(values: Any) -> list[str]:
-    """The names of the columns of a frame that hold dates, times or durations; one empty name for an array that does."""
+    """The columns of a frame that hold dates, times or durations; one empty name for an array that does."""
     return [str(column) for column, part in _parts(values) if _holds_times(part)]
 
 

@@ -436,8 +436,14 @@ def test_models_that_no_table_fits_are_refused(capsys):
         (["fit", "none.csv", "-t", "price"], "There is no file none.csv"),
         (["fit", "none-*.csv", "-t", "price"], "There is no file none-*.csv"),
         (["fit", "train.csv", "-t", "prize"], "has no column 'prize'; it has 'id', 'town'"),
-        (["fit", "train.csv", "-t", "town"], "Column 'town' should hold numbers; 120 of 120 values are none, the first"),
-        (["fit", "train.csv", "-t", "price", "--features", "id"], "No column is left to predict from ('id': 120 of 120"),
+        (
+            ["fit", "train.csv", "-t", "town"],
+            "Column 'town' should hold numbers; 120 of 120 values are none, the first",
+        ),
+        (
+            ["fit", "train.csv", "-t", "price", "--features", "id"],
+            "No column is left to predict from ('id': 120 of 120",
+        ),
         (["fit", "train.csv", "-t", "price", "--kind", "id"], "--kind must be COLUMN=KIND, as in 'zip=category'; got"),
         (["fit", "train.csv", "-t", "price", "--kind", "id=key"], "kinds['id'] must be one of 'number', 'boolean'"),
         (["fit", "train.csv", "-t", "price", "--features", "price"], "no column to predict 'price' from"),

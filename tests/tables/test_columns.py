@@ -1,6 +1,3 @@
-from datetime import date
-from decimal import Decimal
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -68,12 +68,19 @@ def test_only_parts_that_vary_become_numbers():
     day = pd.date_range("2020-01-01", periods=28, freq="D")
     assert learned(day).dates.parts == ("weekday", "days")
     assert learned(pd.date_range("2020-01-01", periods=40, freq="7D")).dates.parts == ("month", "days")
-    assert learned(pd.date_range("2019-01-01", periods=500, freq="D")).dates.parts == ("year", "month", "weekday", "days")
+    assert learned(pd.date_range("2019-01-01", periods=500, freq="D")).dates.parts == (
+        "year",
+        "month",
+        "weekday",
+        "days",
+    )
     assert "hour" in learned(pd.date_range("2020-01-01", periods=50, freq="h")).dates.parts
 
 
 def test_the_end_of_a_circle_is_next_to_its_start():
-    column = learned(pd.date_range("2019-01-01", periods=800, freq="h").append(pd.date_range("2021-01-01", periods=400)))
+    column = learned(
+        pd.date_range("2019-01-01", periods=800, freq="h").append(pd.date_range("2021-01-01", periods=400))
+    )
     ends = pd.Series(pd.to_datetime(["2020-12-31 23:00", "2021-01-01 00:00", "2021-07-01 12:00"]))
     numbers = dict(zip(column.features, features_of(column, codes_of(column, ends)).T, strict=True))
     for part in ("month", "hour"):
@@ -88,7 +95,7 @@ def test_a_few_texts_among_dates_are_gaps_and_named_and_others_refused():
     assert column.note == "read as day first, gaps: 'soon'"
     assert column.n_gaps == 2
     assert np.isnan(codes_of(column, pd.Series(["soon", "?", None]))).all()
-    with pytest.raises(ValueError, match="'d' should hold dates or times; 1 of 2 values are none, .* 'late' in row 2"):
+    with pytest.raises(ValueError, match=r"'d' should hold dates or times; 1 of 2 values are none, .* 'late' in row 2"):
         codes_of(column, pd.Series(["1/03/2016", "late"]))
 
 

@@ -34,7 +34,16 @@ def test_numbers_are_recognised_in_many_writings(texts, numbers):
 
 @pytest.mark.parametrize(
     "texts",
-    [["007", "12"], ["1 km", "2 mi"], ["3A", "4B"], ["T1", "T2"], ["1-2", "3-4"], ["a", "b"], ["?", "unknown"], ["1,2,3"]],
+    [
+        ["007", "12"],
+        ["1 km", "2 mi"],
+        ["3A", "4B"],
+        ["T1", "T2"],
+        ["1-2", "3-4"],
+        ["a", "b"],
+        ["?", "unknown"],
+        ["1,2,3"],
+    ],
 )
 def test_codes_ranges_and_mixed_units_are_no_numbers(texts):
     assert read(texts) is None

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._info import used_columns, final_step
+from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
@@ -18,8 +18,9 @@ from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
 from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing, row_label
+from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.outside import outside_text
+from skewridge.tables.texts import SHOWN
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,13 @@ class TableRequest:
     @property
     def encoder(self) -> Any:
         """The encoder that turns the columns into numbers."""
-        missing = "impute" if self.missing == "impute" else "refuse"
-        return TableEncoder(self.categories, self.orders, missing, self.max_categories, self.kinds or None)
+        return TableEncoder(
+            self.categories,
+            self.orders,
+            missing="impute" if self.missing == "impute" else "refuse",
+            max_categories=self.max_categories,
+            kinds=self.kinds or None,
+        )
 
 
 @dataclass(frozen=True)

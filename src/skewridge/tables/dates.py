@@ -126,7 +126,7 @@ def _values(days: FloatArray) -> dict[str, FloatArray]:
     start = dates.astype("M8[Y]").astype("M8[D]").astype(np.int64).astype(np.float64)
     return {
         "year": start,
-        "month": dates.astype("M8[M]").astype(np.int64) % 12.0,
+        "month": (dates.astype("M8[M]").astype(np.int64) % 12).astype(np.float64),
         "weekday": (whole + 3.0) % 7.0,  # the first of 1970 was a Thursday
         "hour": days - whole,
         "days": days,

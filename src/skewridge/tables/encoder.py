@@ -18,6 +18,7 @@ from skewridge.tables.columns import KINDS, Column
 from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column, with_means
 from skewridge.tables.level_means import deal_folds
 from skewridge.tables.summary import TableSummary
+from skewridge.tables.texts import SHOWN
 
 MISSING = ("impute", "refuse")
 FLAG_SHARE = 0.005  # of the rows: fewer gaps get no column of their own
@@ -59,9 +60,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    ``fit_transform(X, y)`` gives every row the mean response of its level among the *other* of five folds, so that no row
-    sees its own response; ``transform`` gives the means of all rows. So ``fit(X, y).transform(X)`` is not the same, and
-    not what a model should be fitted to. Pipelines do it right. The folds depend on what rows hold, not on their order.
+    ``fit_transform(X, y)`` gives every row the mean response of its level among the *other* of five folds, so that no
+    row sees its own response; ``transform`` gives the means of all rows. So ``fit(X, y).transform(X)`` is not the same,
+    and not what a model should be fitted to. Pipelines do it right. The folds depend on what rows hold, not on their
+    order.
 
     A level that was not there at fit is none of the categories (all 0), the mean of an order, or the mean of all
     responses, with a warning that counts rows. Columns are found by name: a missing one is an error, others than those
@@ -161,9 +163,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         flagged = _with_flags(used, codes)
         found = _with_means(flagged, codes, X, y, groups)
         by_name = {column.name: column for column, _ in found}
-        parts = [
-            table.features_of(column, code, fitted) for (column, fitted), code in zip(found, codes, strict=True)
-        ]
+        parts = [table.features_of(column, code, fitted) for (column, fitted), code in zip(found, codes, strict=True)]
         return _Learned([by_name.get(column.name, column) for column in columns], np.hstack(parts))
 
     def _remember(self, X: Any, learned: _Learned) -> None:
@@ -215,7 +215,7 @@ def _check_named_once(categorical: Iterable[str], ordinal: Iterable[str], kinds:
 
 def _check_some_left(columns: Sequence[Column]) -> None:
     if all(column.kind == "drop" for column in columns):
-        reasons = "; ".join(f"{column.name!r}: {column.note or 'as asked for'}" for column in columns[: table.SHOWN])
+        reasons = "; ".join(f"{column.name!r}: {column.note or 'as asked for'}" for column in columns[:SHOWN])
         raise ValueError(
             f"No column is left to predict from ({reasons}). Name one that is of use in kinds=, such as "
             f"kinds={{{columns[0].name!r}: 'number'}}."
@@ -279,8 +279,8 @@ def _response(column: str, X: Any, y: Any, n_rows: int) -> FloatArray:
 
 
 def _warn_unseen(column: Column, texts: dict[str, int]) -> None:
-    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[: table.SHOWN])
-    more = f" and {len(texts) - table.SHOWN} more" if len(texts) > table.SHOWN else ""
+    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[:SHOWN])
+    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
     become = {"ordinal": "the mean of its order", "means": "the mean of all responses"}.get(column.kind)
     warn_user(
         f"{sum(texts.values())} rows have values of {column.name!r} that the model has not seen ({listed}{more}): they "

@@ -109,7 +109,8 @@ def by_levels(counts: Mapping[str, int], most: int) -> Nature:
     n_rows, n_levels = sum(counts.values()), len(counts)
     all_differ = n_levels == n_rows and n_rows >= FEWEST
     if all_differ or (n_levels > most and n_levels > DIFFERENT * n_rows):
-        return Nature("drop", f"{n_levels:,} of {n_rows:,} texts differ: ids or free text, as {shown(list(counts)[:1])}")
+        first = shown(list(counts)[:1])
+        return Nature("drop", f"{n_levels:,} of {n_rows:,} texts differ: ids or free text, as {first}")
     return Nature("category" if n_levels <= most else "means")
 
 
@@ -118,8 +119,7 @@ def _of_categories(values: Any, most: int) -> Nature:
     if values.dtype.ordered:
         there = {str(level) for level in levels_of(values)[0]}
         return Nature("ordinal", levels=tuple(t for t in levels_of(values.dtype.categories)[0] if t in there))
-    texts, counts = levels_of(values)
-    return Nature("category" if len(texts) <= most else "means")
+    return Nature("category" if len(levels_of(values)[0]) <= most else "means")
 
 
 def _of_numbers(name: str, values: Any) -> Nature:

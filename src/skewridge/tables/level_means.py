@@ -1,7 +1,7 @@
 """Columns of many levels: the mean response of a level, shrunk, and how many rows have it.
 
-A mean that has seen a row's own response tells it to whoever fits the row. So training rows get means of the other folds
-(cross-fitting), and new rows those of all training rows.
+A mean that has seen a row's own response tells it to whoever fits the row. So training rows get means of the other
+folds (cross-fitting), and new rows those of all training rows.
 """
 
 from __future__ import annotations

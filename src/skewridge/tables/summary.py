@@ -30,9 +30,7 @@ class TableSummary:
     @property
     def rows(self) -> list[list[str]]:
         """The cells of the table, a row for each column."""
-        return [
-            [c.name, _NAMES.get(c.kind, c.kind), becomes(c) or "-", f"{c.n_gaps:,}", c.note] for c in self.columns
-        ]
+        return [[c.name, _NAMES.get(c.kind, c.kind), becomes(c) or "-", f"{c.n_gaps:,}", c.note] for c in self.columns]
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain data."""

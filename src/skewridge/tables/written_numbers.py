@@ -121,7 +121,7 @@ def in_words(writing: Writing, counts: Mapping[str, int]) -> str:
 
 def _split(text: str) -> tuple[str, str]:
     """The number in a text and its unit; two empty texts where there is none."""
-    found = _PARTS.fullmatch(text.strip().replace("−", "-"))
+    found = _PARTS.fullmatch(text.strip().replace("\u2212", "-"))
     if found is None:
         return "", ""
     return found["number"].strip(), (found["before"] or found["after"] or "").strip()
