@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from skewridge.tables.columns import Column
-from skewridge.tables.texts import SHOWN
 
 HEADINGS = ("column", "taken for", "becomes", "gaps", "note")
+WIDTH, FEWEST_LEVELS = 36, 3  # characters of listed levels, about, and levels that are listed in any case
 _NAMES = {"means": "category", "drop": "left out"}
 
 
@@ -78,5 +78,8 @@ def _own(column: Column) -> str:
 
 
 def _listed(levels: Sequence[str]) -> str:
-    more = ", ..." if len(levels) > SHOWN else ""
-    return ", ".join(level[:20] for level in levels[:SHOWN]) + more
+    """As many levels as fit into a cell, three at least of those that there are."""
+    n = 0
+    while n < len(levels) and (n < FEWEST_LEVELS or len(", ".join(levels[: n + 1])) <= WIDTH):
+        n += 1
+    return ", ".join(level[: WIDTH // FEWEST_LEVELS] for level in levels[:n]) + (", ..." if n < len(levels) else "")
