@@ -57,6 +57,7 @@ def main(model_path, points_path, n_files):
         path = Path(folder) / "model.skr"
         path.write_bytes(b"PK")
         assert predictions(path, X) is None  # whatever errors import is imported now
+        repr(load_model(model_path))  # and what scikit-learn imports to name an estimator in an error
         events, armed = listen()
         for i in range(n_files):
             random_bytes = i % 2 == 0

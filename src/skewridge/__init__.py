@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skewridge.estimators.skew_ridge import SkewRidge
     from skewridge.estimators.sources import fit_source, predict_source
     from skewridge.estimators.spline import SmoothingSpline
+    from skewridge.estimators.table_model import make_table_model
     from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
     from skewridge.persist import ModelFileError, load_model, save_model
     from skewridge.reporting import report
@@ -34,6 +35,7 @@ _HOMES = {
     "diagnose": "advice.diagnose",
     "fit_source": "estimators.sources",
     "load_model": "persist",
+    "make_table_model": "estimators.table_model",
     "plan": "advice.plan",
     "predict_source": "estimators.sources",
     "report": "reporting",
@@ -57,6 +59,7 @@ __all__ = [
     "diagnose",
     "fit_source",
     "load_model",
+    "make_table_model",
     "plan",
     "predict_source",
     "report",

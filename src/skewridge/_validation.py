@@ -113,7 +113,7 @@ def check_plain(name: str, values: Any) -> None:
     -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D').
     """
     check_no_mask(name, values)
-    found = [str(column) for column, part in _parts(values) if _holds_times(part)]
+    found = columns_with_times(values)
     if found:
         where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
         raise TypeError(
@@ -130,6 +130,11 @@ def check_no_mask(name: str, values: Any) -> None:
             f"{name} must have a value everywhere; got a masked array with {n_masked} masked entries. "
             "Drop those rows, or fill the entries, e.g. with filled()."
         )
+
+
+def columns_with_times(values: Any) -> list[str]:
+    """The columns of a frame that hold dates, times or durations; one empty name for an array that does."""
+    return [str(column) for column, part in _parts(values) if _holds_times(part)]
 
 
 def _parts(values: Any) -> Iterator[tuple[Any, Any]]:

@@ -144,7 +144,7 @@ def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(model):
     first = Path(model).read_bytes()
     assert main(["fit", "train.csv", *OPTIONS, "--jobs", "1"]) == 0
     loaded, other = load_model(model).set_params(model__n_jobs=-1), Path("all.skr")
-    save_model(loaded, other, about={"target": "price", "missing": "refuse", "response": TRAIN["price"].to_numpy()})
+    save_model(loaded, other, about={"target": "price", "missing": "impute", "response": TRAIN["price"].to_numpy()})
     assert other.read_bytes() == first
 
 
@@ -340,9 +340,55 @@ def test_missing_values_are_refused_with_a_count(model, capsys, folder):
     with_holes(TRAIN).to_csv("holes.csv", index=False)
     before = files(folder)
     for command in (["fit", "holes.csv", *OPTIONS, "-o", "m.skr"], ["predict", model, "holes.csv"]):
-        assert main(command) == 1
+        assert main([*command, "--missing", "refuse"]) == 1
         assert "24 of 120 rows have missing values ('town': 12, 'area': 12). Add --missing" in capsys.readouterr().err
     assert files(folder) == before
+
+
+def test_a_raw_table_needs_no_other_option_than_the_target(folder, capsys):
+    rng = np.random.default_rng(0)
+    n = 200
+    day = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 700, n), "D")
+    agent = rng.integers(0, 40, n)
+    area = rng.uniform(20, 2000, n)
+    raw = pd.DataFrame(
+        {
+            "listing": [f"house {i} by the sea" for i in range(n)],
+            "sold": day.strftime("%d/%m/%Y"),
+            "agent": [f"agent {code}" for code in agent],
+            "area": [f"{value:,.1f} m2" for value in area],
+            "rooms": np.where(rng.random(n) < 0.2, np.nan, rng.integers(1, 6, n)),
+            "country": "NO",
+            "price": area * (1 + agent / 20),
+        }
+    )
+    raw.loc[3, "area"] = "unknown"
+    raw.to_csv("raw.csv", index=False)
+    assert main(["fit", "raw.csv", "--target", "price", "-p", "kernel=laplacian"]) == 0
+    out = capsys.readouterr().out
+    lines = {line.split()[0]: " ".join(line.split()) for line in out.splitlines() if line}
+    assert lines["listing"].startswith("listing left out - 0 200 of 200 texts differ")
+    assert lines["sold"] == "sold date year, month, weekday, days 0 read as day first"
+    assert lines["agent"] == "agent category mean response and count of 40 levels 0"
+    assert lines["area"] == "area number number, a column for gaps 1 written as text, unit 'm2', gaps: 'unknown' (1)"
+    assert lines["rooms"].startswith("rooms number number, a column for gaps")
+    assert lines["country"] == "country left out - 0 constant: NO"
+    raw.drop(columns=["listing", "country"]).to_csv("new.csv", index=False)
+    assert main(["predict", "model.skr", "new.csv"]) == 0
+    loaded = load_model("model.skr")
+    assert np.array_equal(predictions("predictions.csv"), loaded.predict(raw))
+    assert main(["evaluate", "model.skr", "raw.csv"]) == 0
+    capsys.readouterr()
+    assert main(["info", "model.skr"]) == 0
+    assert "read as day first" in capsys.readouterr().out
+
+
+def test_text_in_the_response_is_refused_with_its_first_rows(capsys):
+    odd = TRAIN.assign(price=TRAIN["price"].astype(object).where(~TRAIN.index.isin([4, 9]), "on request"))
+    odd.to_csv("odd.csv", index=False)
+    assert main(["fit", "odd.csv", "-t", "price"]) == 1
+    expected_text = "2 of 120 values are none, the first of them 'on request' in row 5, 'on request' in row 10."
+    assert expected_text in capsys.readouterr().err
 
 
 def test_missing_values_are_dropped_or_imputed_on_demand(capsys):
@@ -364,9 +410,10 @@ def test_missing_values_are_dropped_or_imputed_on_demand(capsys):
 
 def test_rows_without_a_response_are_refused_or_left_out(model, capsys):
     TRAIN.assign(price=TRAIN["price"].where(TRAIN.index > 5)).to_csv("y.csv", index=False)
-    assert main(["fit", "y.csv", *OPTIONS]) == 1
+    assert main(["fit", "y.csv", *OPTIONS, "--missing", "refuse"]) == 1
     assert "6 of 120 rows have missing values ('price': 6)" in capsys.readouterr().err
-    assert answer(capsys, "fit", "y.csv", *OPTIONS, "--missing", "impute")["n_rows"] == 114
+    data = answer(capsys, "fit", "y.csv", *OPTIONS)
+    assert (data["n_rows"], data["notes"]) == (114, ["6 of 120 rows without 'price' are left out."])
     assert answer(capsys, "evaluate", model, "y.csv", "--missing", "drop")["overall"]["rows"] == 114
 
 
@@ -405,8 +452,16 @@ def test_models_that_no_table_fits_are_refused(capsys):
         (["fit", "none.csv", "-t", "price"], "There is no file none.csv"),
         (["fit", "none-*.csv", "-t", "price"], "There is no file none-*.csv"),
         (["fit", "train.csv", "-t", "prize"], "has no column 'prize'; it has 'id', 'town'"),
-        (["fit", "train.csv", "-t", "town"], "Column 'town' should hold numbers"),
-        (["fit", "train.csv", "-t", "price"], "Column 'id' has 120 different texts"),
+        (
+            ["fit", "train.csv", "-t", "town"],
+            "Column 'town' should hold numbers; 120 of 120 values are none, the first",
+        ),
+        (
+            ["fit", "train.csv", "-t", "price", "--features", "id"],
+            "No column is left to predict from ('id': 120 of 120",
+        ),
+        (["fit", "train.csv", "-t", "price", "--kind", "id"], "--kind must be COLUMN=KIND, as in 'zip=category'; got"),
+        (["fit", "train.csv", "-t", "price", "--kind", "id=key"], "kinds['id'] must be one of 'number', 'boolean'"),
         (["fit", "train.csv", "-t", "price", "--features", "price"], "no column to predict 'price' from"),
         (["fit", "train.csv", *OPTIONS, "--features", "area"], "'zip' is not among the columns to predict from"),
         (["fit", "train.csv", *OPTIONS, "--missing", "hide"], "--missing must be one of 'refuse', 'impute', 'drop'"),
@@ -450,7 +505,6 @@ def test_models_that_no_table_fits_are_refused(capsys):
         (["fit", "train.csv", "new.csv", "ragged.csv", *OPTIONS], "ragged.csv"),
         (["fit", "train.csv", "other.csv", *OPTIONS], "differ in the columns 'area', 'b', 'condition'"),
         (["fit", "nothing.csv", *OPTIONS], "No row has a value of 'price'"),
-        (["fit", "dates.csv", "-t", "price"], "Column 'day' holds dates or times"),
     ],
 )
 def test_mistakes_get_a_message_and_change_no_file(arguments, match, model, folder, capsys):
@@ -464,7 +518,6 @@ def test_mistakes_get_a_message_and_change_no_file(arguments, match, model, fold
     Path("twice.csv").write_text("a,a\n1,2\n")
     Path("other.csv").write_text("b,price\n1,2\n")
     Path("nothing.csv").write_text("id,zip,condition,price\n1,2,poor,\n1,2,good,\n")
-    Path("dates.csv").write_text("day,price\n2020-01-01,1\n2020-02-01,2\n")
     NEW.assign(prediction=1).to_csv("clash.csv", index=False)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     capsys.readouterr()
@@ -505,9 +558,13 @@ def test_a_file_cannot_move_the_cursor(model, capsys):
 
 def test_columns_that_count_rows_and_columns_without_names_are_noted(capsys):
     TRAIN.assign(number=range(120)).drop(columns="id").to_csv("train.csv")
-    notes = answer(capsys, "fit", "train.csv", "-t", "price", *QUICK)["notes"]
-    assert "train.csv: 1 columns without a name are ignored." in notes
-    assert "'number' seems to number the rows. If it does, add --exclude number." in notes
+    data = answer(capsys, "fit", "train.csv", "-t", "price", *QUICK)
+    assert "train.csv: 1 columns without a name are ignored." in data["notes"]
+    told = {column["name"]: column for column in data["columns"]}
+    assert (told["number"]["kind"], told["number"]["note"]) == ("drop", "numbers the rows")
+    assert "number" not in answer(capsys, "predict", "model.skr", "new.csv")["notes"]
+    data = answer(capsys, "fit", "train.csv", "-t", "price", "--kind", "number=number", *QUICK)
+    assert data["columns"][-1]["kind"] == "number"
 
 
 # In a terminal, in a pipe, without this and that

@@ -73,9 +73,9 @@ def test_unseen_levels_are_counted():
 def test_missing_values_are_refused_with_a_count_or_imputed():
     holes = TABLE.assign(rooms=[2, None, 3, 5], town=["Oslo", None, None, "Hamar"])
     with pytest.raises(ValueError, match=r"2 of 4 rows have missing values \('rooms': 1, 'town': 2\)"):
-        encoder().fit(holes)
+        encoder(missing="refuse").fit(holes)
     with pytest.raises(ValueError, match="2 of 4 rows have missing values"):
-        encoder().fit(TABLE).transform(holes)
+        encoder(missing="refuse").fit(TABLE).transform(holes)
     filled = TABLE.assign(rooms=[2, 3, 3, 5], town=["Oslo", "Oslo", "Oslo", "Hamar"])
     imputing = encoder(missing="impute").fit(TABLE.assign(rooms=[2, 4, 3, 3]))
     assert np.array_equal(imputing.transform(holes), imputing.transform(filled))
@@ -115,7 +115,7 @@ def test_what_is_no_table_is_refused(table, error, match):
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"missing": "ignore"}, "missing must be one of 'refuse', 'impute'"),
+        ({"missing": "ignore"}, "missing must be one of 'impute', 'refuse'"),
         ({"max_categories": 0}, "max_categories must be an integer >= 1"),
         ({"categorical": ["size"]}, "'size' cannot be categorical and ordinal at once"),
         ({"categorical": ["height"]}, "The table has no column 'height'"),
@@ -124,6 +124,169 @@ def test_what_is_no_table_is_refused(table, error, match):
 def test_wrong_settings_are_refused(settings, match):
     with pytest.raises(ValueError, match=match):
         encoder(**settings).fit(TABLE)
+
+
+# Raw tables
+
+
+def raw(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    agent = rng.integers(0, 40, n)
+    area = rng.uniform(20, 2000, n)
+    table = pd.DataFrame(
+        {
+            "sold": (pd.Timestamp("2019-01-05") + pd.to_timedelta(rng.integers(0, 900, n), "D")).strftime("%d/%m/%Y"),
+            "agent": [f"agent {code}" for code in agent],
+            "area": [f"{value:,.1f} m2" for value in area],
+            "rooms": np.where(rng.random(n) < 0.2, np.nan, rng.integers(1, 6, n)),
+            "text": [f"house {i} by the sea" for i in range(n)],
+            "country": "NO",
+        }
+    )
+    table.loc[3, "area"] = "unknown"
+    return table, agent / 4 + rng.exponential(size=n)
+
+
+RAW, PRICE = raw()
+
+
+def test_a_raw_table_needs_no_option():
+    fitted = TableEncoder()
+    numbers = fitted.fit_transform(RAW, PRICE)
+    names = fitted.get_feature_names_out().tolist()
+    assert [column.kind for column in fitted.columns_] == ["date", "means", "number", "number", "drop", "drop"]
+    assert names[-6:] == ["sold: days", "agent: mean", "agent: count", "area", "rooms", "rooms: missing"]
+    assert numbers.shape == (240, len(names))
+    assert np.isfinite(numbers).all()
+    assert np.array_equal(numbers[:, -1], RAW["rooms"].isna())
+    assert fitted.transform(RAW.drop(columns=["text", "country"])).shape == numbers.shape  # which are not needed
+
+
+def test_rows_of_a_fit_see_means_of_the_others_and_new_rows_those_of_all():
+    fitted = TableEncoder()
+    numbers, again = fitted.fit_transform(RAW, PRICE), fitted.transform(RAW)
+    same = fitted.get_feature_names_out() != "agent: mean"
+    assert np.array_equal(numbers[:, same], again[:, same])
+    assert not np.array_equal(numbers[:, ~same], again[:, ~same])
+    assert fitted.fit(RAW, PRICE).transform(RAW).tolist() == again.tolist()
+    other = TableEncoder()
+    moved = other.fit_transform(RAW, np.where(np.arange(240) == 5, PRICE + 3.0, PRICE))
+    unscaled = [row[5, ~same] / e.columns_[1].means.scales[0] for row, e in ((numbers, fitted), (moved, other))]
+    np.testing.assert_allclose(*unscaled)
+
+
+def test_groups_are_kept_together():
+    fitted = TableEncoder()
+    numbers = fitted.fit_transform(RAW, PRICE, groups=RAW["agent"])
+    mean = fitted.get_feature_names_out().tolist().index("agent: mean")
+    assert not numbers[:, mean].any()  # no other row of the fold's levels is left
+
+
+def test_the_order_of_rows_changes_no_row():
+    order = np.random.default_rng(1).permutation(len(RAW))
+    numbers = TableEncoder().fit_transform(RAW, PRICE)
+    shuffled = TableEncoder().fit_transform(RAW.iloc[order].reset_index(drop=True), PRICE[order])
+    np.testing.assert_allclose(shuffled, numbers[order], atol=1e-12)
+
+
+def test_several_responses_have_a_mean_each():
+    both = np.column_stack([PRICE, -PRICE])
+    fitted = TableEncoder()
+    numbers = fitted.fit_transform(RAW, both)
+    names = fitted.get_feature_names_out().tolist()
+    first, second = names.index("agent: mean 0"), names.index("agent: mean 1")
+    np.testing.assert_allclose(numbers[:, first], -numbers[:, second])
+
+
+def test_every_choice_can_be_overridden():
+    kinds = {"agent": "category", "area": "drop", "text": "means", "country": "category", "rooms": "category"}
+    fitted = TableEncoder(kinds=kinds).fit(RAW, PRICE)
+    assert {column.name: column.kind for column in fitted.columns_} == {"sold": "date", **kinds}
+    assert len([name for name in fitted.get_feature_names_out() if name.startswith("agent=")]) == 39
+    codes = pd.DataFrame({"zip": [f"{i % 50:04d}" for i in range(400)], "n": range(1, 401)})
+    fitted = TableEncoder(categorical=["n"], kinds={"zip": "number"}).fit(codes, np.arange(400.0))
+    assert [column.kind for column in fitted.columns_] == ["number", "means"]
+    dated = TableEncoder(kinds={"d": "date"}).fit(pd.DataFrame({"d": ["3 Sep 2016", "x", "4 Oct 2017"]}))
+    assert dated.columns_[0].n_gaps == 1
+
+
+def test_columns_with_the_gaps_of_another_and_with_few_gaps_have_no_column_for_them():
+    rng = np.random.default_rng(0)
+    gaps = rng.random(400) < 0.3
+    values = pd.DataFrame(rng.normal(size=(400, 4)), columns=list("abcd"))
+    table = values.mask(np.column_stack([gaps, gaps, ~gaps, np.arange(400) == 7]))
+    fitted = TableEncoder().fit(table)
+    assert fitted.get_feature_names_out().tolist() == ["a", "a: missing", "b", "c", "c: missing", "d"]
+    assert [column.note for column in fitted.columns_] == ["", "gaps as in 'a'", "", ""]
+
+
+def test_words_for_a_gap_are_refused_where_gaps_are():
+    table = RAW[["area"]]
+    with pytest.raises(ValueError, match=r"'area' should hold numbers; 1 of 240 values are none, .*'unknown' in row 4"):
+        TableEncoder(missing="refuse").fit(table)
+    fitted = TableEncoder(missing="refuse").fit(table.drop(index=3))
+    with pytest.raises(ValueError, match="'area' should hold numbers; 1 of 240"):
+        fitted.transform(table)
+
+
+def test_new_levels_of_a_column_of_means_are_counted():
+    fitted = TableEncoder().fit(RAW, PRICE)
+    with pytest.warns(UserWarning, match=r"240 rows have values of 'agent' .* they are taken for the mean of all resp"):
+        fitted.transform(RAW.assign(agent="new"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "match"),
+    [
+        ({}, None, r"Column 'agent' has many levels, which become means of the response: call fit_transform\(X, y\)"),
+        ({}, [1.0], "inconsistent numbers of samples"),
+        ({}, np.r_[np.nan, PRICE[1:]], "Input y contains NaN"),
+        ({}, pd.Series(PRICE)[::-1], "X and y have the same index labels in a different order"),
+        ({"kinds": {"agent": "code"}}, PRICE, r"kinds\['agent'\] must be one of 'number', .* got 'code'"),
+        ({"kinds": {"agents": "drop"}}, PRICE, "The table has no column 'agents'"),
+        (
+            {"kinds": {"agent": "means"}, "categorical": ["agent"]},
+            PRICE,
+            "'agent' cannot be in categorical and in kinds",
+        ),
+        ({"kinds": {"agent": "number"}}, PRICE, "Column 'agent' should hold numbers; 240 of 240 values are none"),
+        ({"kinds": dict.fromkeys(RAW, "drop")}, PRICE, "No column is left to predict from .'sold': as asked for"),
+    ],
+)
+def test_what_raw_tables_cannot_be_is_said(settings, y, match):
+    with pytest.raises(ValueError, match=match):
+        TableEncoder(**settings).fit(RAW, y)
+
+
+def test_a_fit_that_fails_leaves_the_encoder_as_it_was():
+    fitted = TableEncoder().fit(RAW, PRICE)
+    before = fitted.columns_
+    with pytest.raises(ValueError, match="has many levels"):
+        fitted.fit(RAW)
+    assert fitted.columns_ is before
+
+
+def test_arrow_and_polars_tables_are_the_same_raw_tables():
+    pa = pytest.importorskip("pyarrow")
+    numbers = TableEncoder().fit_transform(RAW, PRICE)
+    for table in (pl.from_pandas(RAW), pa.Table.from_pandas(RAW)):
+        assert np.array_equal(TableEncoder().fit_transform(table, PRICE), numbers)
+    typed = RAW.assign(sold=pd.to_datetime(RAW["sold"], dayfirst=True))
+    assert np.array_equal(TableEncoder().fit_transform(pl.from_pandas(typed), PRICE), numbers)
+
+
+def test_the_summary_is_one_aligned_table():
+    lines = str(TableEncoder().fit(RAW, PRICE).summary_).splitlines()
+    assert lines[0].split() == ["column", "taken", "for", "becomes", "gaps", "note"]
+    start = lines[0].index("becomes")
+    assert {line[start - 2 : start] for line in lines} == {"  "}
+    assert lines[2][start:].startswith("mean response and count of 39 levels")
+    assert lines[5].endswith("240 of 240 texts differ: ids or free text, as 'house 0 by the sea'")
+
+
+def test_scikit_learn_frames_come_out_of_fit_transform_too():
+    frame = TableEncoder().set_output(transform="pandas").fit_transform(RAW, PRICE)
+    assert frame.columns.tolist()[-1] == "rooms: missing"
 
 
 # In files
@@ -139,6 +302,72 @@ def test_pipelines_come_back_to_the_last_bit(pipeline, tmp_path):
     loaded = load_model(tmp_path / "m.skr")
     assert_same(pipeline.steps, loaded.steps)
     assert_same(pipeline.predict(TABLE, return_std=True), loaded.predict(TABLE, return_std=True))
+
+
+def test_raw_tables_come_back_to_the_last_bit(tmp_path):
+    fitted = TableEncoder(kinds={"country": "drop"}).fit(RAW, np.column_stack([PRICE, PRICE]))
+    save_model(fitted, tmp_path / "m.skr")
+    loaded = load_model(tmp_path / "m.skr")
+    assert_same(fitted.columns_, loaded.columns_)
+    assert np.array_equal(loaded.transform(RAW), fitted.transform(RAW))
+    assert str(loaded.summary_) == str(fitted.summary_)
+
+
+def raw_column(place, **entries):
+    def edit(columns):
+        target = columns[place]
+        for name, value in entries.items():
+            head, _, inner = name.partition("__")
+            target[head] = {**target[head], inner: value} if inner else value
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "match"),
+    [
+        (raw_column(0, dates=None), "not a valid Column"),
+        (raw_column(0, dates__parts=["year", "year"]), "not a valid DateParts"),
+        (raw_column(0, dates__parts=["second"]), "is not 'year' or"),
+        (raw_column(0, dates__writing="backwards"), "is not '' or 'iso'"),
+        (raw_column(1, means=None), "not a valid Column"),
+        (raw_column(1, means__counts=[1]), "not a valid Column"),
+        (raw_column(1, means__counts=[-1] * 39), "is not a whole number from 0"),
+        (raw_column(1, means__scales=[]), "not a valid Column"),
+        (raw_column(1, means__deviations=[[{"float": "nan"}] * 39]), "is not a number"),
+        (raw_column(1, fill=-2), "not a valid Column"),
+        (raw_column(2, writing__decimal=";"), "is not '.' or ','"),
+        (raw_column(2, writing__gaps=[1]), "is not str"),
+        (raw_column(3, gap_flag=1), "gap_flag is not bool"),
+        (raw_column(3, means={"deviations": [[1.0]]}), "has other fields than a LevelMeans has"),
+        (raw_column(3, extra=1), "has other fields than a Column has"),
+        (lambda columns: columns[3].pop("scale"), "has other fields than a Column has"),
+    ],
+)
+def test_a_forged_raw_table_is_refused(edit, match, tmp_path):
+    path = tmp_path / "m.skr"
+    save_model(TableEncoder().fit(RAW, PRICE), path)
+    path.write_bytes(
+        edited(path.read_bytes(), DOCUMENT, lambda d: edit(d["model"]["estimator"]["attributes"]["columns_"]))
+    )
+    with pytest.raises(ModelFileError, match=match):
+        load_model(path)
+
+
+def test_columns_of_earlier_versions_have_none_of_the_later_fields(tmp_path):
+    path = tmp_path / "m.skr"
+    fitted = encoder().fit(TABLE)
+    save_model(fitted, path)
+
+    def as_before(document):
+        saved = document["model"]["estimator"]
+        saved["parameters"].pop("kinds")
+        for told in saved["attributes"]["columns_"]:
+            for name in ("gap_flag", "n_gaps", "writing", "dates", "means", "note"):
+                told.pop(name)
+
+    path.write_bytes(edited(path.read_bytes(), DOCUMENT, as_before))
+    assert np.array_equal(load_model(path).transform(TABLE), fitted.transform(TABLE))
 
 
 def test_the_output_that_was_set_comes_back(tmp_path):

@@ -18,6 +18,7 @@ from skewridge.cli._options import (
     Features,
     Jobs,
     Json,
+    Kinds,
     Limit,
     MaxCategories,
     Missing,
@@ -71,10 +72,11 @@ def fit(
         ),
     ] = "skew",
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = "model.skr",
-    missing: Missing = "refuse",
+    missing: Missing = "impute",
     categorical: Categorical = None,
     ordinal: Ordinal = None,
     max_categories: MaxCategories = 30,
+    kind: Kinds = None,
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -97,7 +99,9 @@ def fit(
         from skewridge.cli._fit import FitRequest, fit_table
         from skewridge.cli._table import TableRequest
 
-        table = TableRequest(data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter)
+        table = TableRequest(
+            data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter, kind
+        )
         return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen)
 
     run(work, json)

@@ -10,22 +10,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from skewridge._atomic import check_target
 from skewridge._row_names import rows_named
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._info import facts
 from skewridge.cli._reading import find_files
-from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import Table, TableRequest, read_table
+from skewridge.cli._screen import Answer, Screen, Table
+from skewridge.cli._table import Table as Rows
+from skewridge.cli._table import TableRequest, read_table
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
+from skewridge.estimators.table_model import TableModel
 from skewridge.persist import save_model
 from skewridge.tables.columns import row_label
+from skewridge.tables.summary import HEADINGS
 
 ESTIMATORS = {
     "skew": SkewRidge,
@@ -54,7 +55,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     model = make_estimator(request)
     check_output(request.output, request.table.data)
     table = read_table(request.table, screen)
-    pipeline = Pipeline([("table", request.table.encoder), ("model", model)])
+    pipeline = TableModel([("table", request.table.encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
     start, row_names = time.perf_counter(), dict[str, str]()
     with screen.progress(), rows_named(partial(_row_name, table, row_names)):
@@ -71,20 +72,21 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "estimator": type(model).__name__,
         "target": request.table.target,
         "features": names,
+        **pipeline.summary_.to_dict(),
         "n_rows": len(table.response),
         "n_features": int(model.n_features_in_),
         "seconds": seconds,
         "chosen": facts(model),
     }
-    return Answer(data, _as_text(data))
+    return Answer(data, [Table(HEADINGS, pipeline.summary_.rows, numbers=False), *_as_text(data)])
 
 
-def _row_name(table: Table, asked: dict[str, str], place: int) -> str:
+def _row_name(table: Rows, asked: dict[str, str], place: int) -> str:
     """The number of a row in its file; rows that were asked for are remembered."""
     return asked.setdefault(str(place), row_label(table.features, place))
 
 
-def _fit(pipeline: Pipeline, table: Table) -> None:
+def _fit(pipeline: TableModel, table: Rows) -> None:
     """Fit; a refusal for memory names the option for an estimator that needs less."""
     try:
         pipeline.fit(table.features, table.response)

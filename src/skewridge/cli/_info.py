@@ -11,6 +11,7 @@ from skewridge._validation import format_bytes
 from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column
+from skewridge.tables.summary import HEADINGS, TableSummary
 
 TOLD = (
     "n_centers_",
@@ -31,6 +32,7 @@ def describe(path: str) -> Answer:
     file = read_model(path)
     estimator = final_step(file.model)
     columns = columns_of(file.model)
+    summary = TableSummary(tuple(columns))
     data = {
         "model": path,
         "bytes": os.path.getsize(path),
@@ -38,16 +40,14 @@ def describe(path: str) -> Answer:
         "estimator": type(estimator).__name__,
         "target": file.about.get("target"),
         "n_rows": response_rows(file),
-        "columns": [{"name": c.name, "kind": c.kind, "levels": list(c.levels)} for c in columns],
+        "columns": [
+            {**told, "levels": list(c.levels)} for c, told in zip(columns, summary.to_dict()["columns"], strict=True)
+        ],
         "n_features": int(estimator.n_features_in_),
         "parameters": {name: plain(value) for name, value in estimator.get_params(deep=False).items()},
         "chosen": facts(estimator),
     }
-    rows = [[c.name, c.kind, str(len(c.features)), ", ".join(c.levels)[:60]] for c in columns]
-    return Answer(
-        data,
-        [*_as_text(data), *([Table(["column", "kind", "features", "levels"], rows, numbers=False)] if rows else [])],
-    )
+    return Answer(data, [*_as_text(data), *([Table(HEADINGS, summary.rows, numbers=False)] if columns else [])])
 
 
 def final_step(model: Any) -> Any:
@@ -60,6 +60,11 @@ def columns_of(model: Any) -> list[Column]:
     if hasattr(model, "steps"):
         return list(model.steps[0][1].columns_)
     return [Column(name, "number") for name in getattr(model, "feature_names_in_", ())]
+
+
+def used_columns(model: Any) -> list[Column]:
+    """The columns of a table that a model needs: all but those that were left out."""
+    return [column for column in columns_of(model) if column.features]
 
 
 def response_rows(file: ModelFile) -> int | None:

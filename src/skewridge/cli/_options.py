@@ -32,11 +32,25 @@ Ordinal = Annotated[
     ),
 ]
 MaxCategories = Annotated[
-    int, typer.Option(metavar="N", help="Refuse text columns with more different texts than this.", min=1)
+    int,
+    typer.Option(
+        metavar="N", help="Text columns with more different texts become the mean response of each text.", min=1
+    ),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="What a column is: number, boolean, category, means, ordinal, date, duration or drop. Default: found out.",
+        show_default=False,
+    ),
 ]
 Missing = Annotated[
     str,
-    typer.Option(metavar="POLICY", help="Rows with missing values: refuse, impute (median or most frequent), or drop."),
+    typer.Option(
+        metavar="POLICY", help="Missing values: impute (median, and a column that tells), refuse, or drop the rows."
+    ),
 ]
 Delimiter = Annotated[
     str | None,

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._info import columns_of, final_step
+from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._likely import Likely
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
@@ -19,8 +19,9 @@ from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
 from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import SHOWN, Column, as_frame, check_columns, codes_of, refuse_missing, row_label
+from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.outside import outside_text
+from skewridge.tables.texts import SHOWN
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _note_outside(request: PredictRequest, file: ModelFile, frame: Any, screen: 
 
 def predicted_inputs(request: PredictRequest, file: ModelFile, frame: Any) -> Any:
     """The rows that were predicted, as the model takes them."""
-    columns = columns_of(file.model)
+    columns = used_columns(file.model)
     return model_inputs(file.model, columns, frame[[column.name for column in columns]], missing_policy(request, file))
 
 
@@ -93,7 +94,7 @@ def missing_policy(request: PredictRequest, file: ModelFile) -> str:
 
 def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: Sequence[str] = ()) -> Any:
     """Return the table, which has all columns that the model needs, and those named."""
-    needed = columns_of(file.model)
+    needed = used_columns(file.model)
     if not needed:
         raise ValueError(
             f"{request.model} was fitted to columns without names, so none can be found in a table. Fit it with "
@@ -118,7 +119,7 @@ def predict_rows(
     policy = missing_policy(request, file)
     if std:
         check_std(final_step(file.model))
-    columns = columns_of(file.model)
+    columns = used_columns(file.model)
     features = frame[[column.name for column in columns]]
     if policy == "refuse":
         refuse_missing(features, REMEDY)

@@ -12,11 +12,18 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Screen
-from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, count_missing, refuse_missing
+from skewridge.tables.columns import (
+    LISTED,
+    Column,
+    as_frame,
+    check_columns,
+    codes_of,
+    count_missing,
+    refuse_missing,
+)
 from skewridge.tables.encoder import TableEncoder
 
 MISSING = ("refuse", "impute", "drop")
-FEWEST = 20  # rows from which a column can seem to count them
 REMEDY = "Add --missing impute or --missing drop, or correct the table."
 
 
@@ -28,11 +35,12 @@ class TableRequest:
     target: str
     features: str | None = None
     exclude: str | None = None
-    missing: str = "refuse"
+    missing: str = "impute"
     categorical: str | None = None
     ordinal: Sequence[str] | None = None
     max_categories: int = 30
     delimiter: str | None = None
+    kind: Sequence[str] | None = None
 
     @property
     def orders(self) -> dict[str, list[str] | None]:
@@ -46,10 +54,30 @@ class TableRequest:
         return split_names(self.categorical)
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """What columns are, by name, where that was given."""
+        pairs = [text.rpartition("=") for text in self.kind or ()]
+        odd = [text for text, (name, _, _) in zip(self.kind or (), pairs, strict=True) if not name.strip()]
+        if odd:
+            raise ValueError(f"--kind must be COLUMN=KIND, as in 'zip=category'; got {odd[0]!r}.")
+        return {name.strip(): kind.strip() for name, _, kind in pairs}
+
+    @property
+    def texts(self) -> set[str]:
+        """Columns that are read as text whatever they hold: codes keep their leading zeros."""
+        listed = {name for name, kind in self.kinds.items() if kind in LISTED}
+        return {*self.categories, *self.orders, *listed}
+
+    @property
     def encoder(self) -> Any:
         """The encoder that turns the columns into numbers."""
-        missing = self.missing == "impute"
-        return TableEncoder(self.categories, self.orders, "impute" if missing else "refuse", self.max_categories)
+        return TableEncoder(
+            self.categories,
+            self.orders,
+            missing="impute" if self.missing == "impute" else "refuse",
+            max_categories=self.max_categories,
+            kinds=self.kinds or None,
+        )
 
 
 @dataclass(frozen=True)
@@ -69,12 +97,11 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
     """Read what a model is to be fitted to."""
     check_choice("--missing", request.missing, MISSING)
     files = find_files(request.data)
-    texts = {*request.categories, *request.orders}
+    texts = request.texts
     screen.step(f"Reading {_listed(files)}")
-    named = {request.target, *split_names(request.features), *split_names(request.exclude), *texts}
+    named = {request.target, *split_names(request.features), *split_names(request.exclude), *texts, *request.kinds}
     frame = as_frame(read_tables(files, texts=texts, named=named, delimiter=request.delimiter))
     names = feature_names(request, frame)
-    note_row_numbers(frame[names], screen)
     frame, y = with_target(frame, request.target, request.missing, screen)
     if request.missing == "refuse":
         refuse_missing(frame[names], REMEDY)
@@ -85,14 +112,15 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
 def feature_names(request: TableRequest, frame: Any) -> list[str]:
     """Return the columns to predict from, or raise for columns that are not there."""
     wanted, excluded = split_names(request.features), split_names(request.exclude)
-    check_columns([request.target, *wanted, *excluded, *request.categories, *request.orders], frame.columns)
+    described = [*request.categories, *request.orders, *request.kinds]
+    check_columns([request.target, *wanted, *excluded, *described], frame.columns)
     names = [name for name in wanted or frame.columns if name != request.target and name not in excluded]
     if not names:
         raise ValueError(f"There is no column to predict {request.target!r} from.")
-    odd = [name for name in (*request.categories, *request.orders) if name not in names]
+    odd = [name for name in described if name not in names]
     if odd:
         raise ValueError(
-            f"{odd[0]!r} is not among the columns to predict from. Leave it out of --categorical and --ordinal."
+            f"{odd[0]!r} is not among the columns to predict from. Leave it out of --categorical, --ordinal and --kind."
         )
     return names
 
@@ -108,14 +136,6 @@ def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[
     if absent.any():
         screen.note(f"{absent.sum()} of {len(y)} rows without {target!r} are left out.")
     return frame[~absent], y[~absent]
-
-
-def note_row_numbers(features: Any, screen: Screen) -> None:
-    """Tell of columns that count the rows, which models take for information."""
-    whole = features.select_dtypes("integer")
-    counting = [name for name in whole if len(whole) >= FEWEST and (whole[name].diff().iloc[1:] == 1).all()]
-    if counting:
-        screen.note(f"{counting[0]!r} seems to number the rows. If it does, add --exclude {counting[0]}.")
 
 
 def complete_rows(features: Any, missing: str, screen: Screen) -> Any:

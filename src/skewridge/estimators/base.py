@@ -32,6 +32,7 @@ from skewridge.estimators.bounds import bounds_of, clipped
 from skewridge.estimators.column_labels import check_labels, remember_labels
 from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
+from skewridge.estimators.raw_tables import refuse_raw
 from skewridge.features.scaling import constant_outputs
 from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source
@@ -139,6 +140,7 @@ class KernelEstimator(Shell):
         checked = clone(self)
         if isinstance(X, Table):
             return checked, X, self._check_table(checked, X, y, job, **options)
+        refuse_raw(self, X)
         check_plain("X", X)
         check_plain("y", y)
         check_same_order(X, y)

@@ -5,7 +5,7 @@ Letters of lengths are those of the layout that they stand in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -96,7 +96,7 @@ class Record(Field):
 
     ``cached`` are properties that are kept rather than computed again, where another machine would round differently;
     ``holds`` says of an object whose fields are right one by one whether it is right as a whole; ``alone`` gives it
-    lengths of its own.
+    lengths of its own; ``later`` are fields that files of earlier versions lack, which then have their defaults.
     """
 
     cls: type
@@ -104,6 +104,7 @@ class Record(Field):
     cached: Mapping[str, Field] = field(default_factory=dict)
     holds: Callable[[Any], bool] = lambda value: True
     alone: bool = False
+    later: Collection[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse to forget a field that the class has."""
@@ -123,11 +124,12 @@ class Record(Field):
     def decode(self, node: Any, reader: Reader, sizes: Sizes, place: str) -> Any:
         """Return the object."""
         wanted = {**self.fields, **self.cached}
-        if not isinstance(node, dict) or set(node) != set(wanted):
+        if not isinstance(node, dict) or not set(wanted) - set(self.later) <= set(node) <= set(wanted):
             raise ModelFileError(f"{place} has other fields than a {self.cls.__name__} has")
         sizes = Sizes(sizes) if self.alone else sizes
-        found = {name: f.decode(node[name], reader, sizes, f"{place}.{name}") for name, f in wanted.items()}
-        value = self.cls(**{name: found[name] for name in self.fields})
+        there = {name: f for name, f in wanted.items() if name in node}
+        found = {name: f.decode(node[name], reader, sizes, f"{place}.{name}") for name, f in there.items()}
+        value = self.cls(**{name: found[name] for name in self.fields if name in found})
         value.__dict__.update({name: found[name] for name in self.cached})
         if not self.holds(value):
             raise ModelFileError(f"{place} is not a valid {self.cls.__name__}: its fields contradict each other")

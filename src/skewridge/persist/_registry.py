@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skewridge.estimators.table_model import TableModel
 from skewridge.persist._adaptive import ADAPTIVE_KERNEL_RIDGE
 from skewridge.persist._archive import ModelFileError
 from skewridge.persist._dac import DAC_KERNEL_RIDGE, dac_regressor
@@ -57,5 +58,7 @@ ESTIMATORS = {
     "SmoothingSpline": SMOOTHING_SPLINE,
     "TableEncoder": TABLE_ENCODER,
     "Pipeline": Estimator(Pipeline, {}, parameters=("steps",), holds=_check_pipeline),
+    "TableModel": Estimator(TableModel, {}, parameters=("steps",), holds=_check_pipeline),
 }
-REGRESSORS.update(layout.cls for name, layout in ESTIMATORS.items() if name not in ("TableEncoder", "Pipeline"))
+NO_REGRESSORS = ("TableEncoder", "Pipeline", "TableModel")
+REGRESSORS.update(layout.cls for name, layout in ESTIMATORS.items() if name not in NO_REGRESSORS)

@@ -1,34 +1,27 @@
-"""Columns of a table as numbers: what a column holds, what is learned of it, what its values become.
+"""Columns of a table as numbers: what an encoder remembers of a column, and what its values become.
 
-Numbers and ordered levels become ``(x - mean) / sd``, truth values 0 and 1, and every other text one column of 0 and 1
-for each of its levels. Values are first coded: a number, 0 or 1, or the place of a level; nan where there is none.
+Values are first coded: a number, 0 or 1, days, or the place of a level; nan where there is a gap. Codes then become one
+or several numbers, the column's features.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_magnitude, check_plain
-from skewridge.features.scaling import standard_scaling
+from skewridge.tables.dates import DAY, DateParts, as_days, date_features, part_names
+from skewridge.tables.level_means import LevelMeans, mean_features
+from skewridge.tables.texts import SHOWN, levels_of, shown, texts_of
+from skewridge.tables.written_numbers import Writing, is_gap_word, read_numbers
 
-KINDS = ("number", "boolean", "category", "ordinal")
+KINDS = ("number", "boolean", "category", "ordinal", "date", "duration", "means", "drop")
+LISTED = ("category", "ordinal", "means")  # kinds that have levels
 UNSEEN = -1.0  # the code of a level that was not there when the column was learned
-SHOWN = 5  # values that a message lists
-
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?")
-_NATURAL = {
-    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number"),
-    **dict.fromkeys(("datetime64", "datetime", "date", "period", "time", "timedelta64", "timedelta"), "date"),
-    "boolean": "boolean",
-    "string": "text",
-    "categorical": "category",
-}
 
 
 @dataclass(frozen=True)
@@ -38,10 +31,16 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : "number", "boolean", "category" or "ordinal"
+    kind : "number", "boolean", "category", "ordinal", "date", "duration", "means" (of the response, by level) or "drop"
     levels : the texts of a category, most frequent first, or of an ordinal, lowest first
-    fill : the code that stands for a missing value: the median, or the most frequent level
+    fill : the code that stands for a missing value: the median, the most frequent level, or -1 for no level
     shift, scale : what is subtracted from a code, and what that is multiplied by
+    gap_flag : whether a further feature tells gaps, 1, from values, 0
+    n_gaps : rows without a value when the column was learned
+    writing : how numbers are written where they were stored as text
+    dates : what becomes of a date
+    means : what levels become in a column of many
+    note : what else was noticed, for people
     """
 
     name: str
@@ -50,11 +49,28 @@ class Column:
     fill: float = 0.0
     shift: float = 0.0
     scale: float = 1.0
+    gap_flag: bool = False
+    n_gaps: int = 0
+    writing: Writing | None = None
+    dates: DateParts | None = None
+    means: LevelMeans | None = None
+    note: str = ""
 
     @property
     def features(self) -> list[str]:
         """The names of the numbers that it becomes."""
-        return [f"{self.name}={level}" for level in self.levels] if self.kind == "category" else [self.name]
+        flag = [f"{self.name}: missing"] if self.gap_flag else []
+        return [*self._own_features, *flag]
+
+    @property
+    def _own_features(self) -> list[str]:
+        if self.kind == "category":
+            return [f"{self.name}={level}" for level in self.levels]
+        if self.means is not None:
+            return [f"{self.name}: {part}" for part in self.means.names]
+        if self.dates is not None:
+            return [f"{self.name}: {part}" for part in part_names(self.dates.parts)]
+        return [] if self.kind == "drop" else [self.name]
 
 
 def as_frame(X: Any) -> Any:
@@ -114,65 +130,15 @@ def row_label(rows: Any, place: int, first: int = 1) -> str:
     return str(rows.index[place] if names == ["row"] else place + first)
 
 
-def learn_column(
-    name: str, values: Any, kind: str | None = None, levels: Sequence[str] | None = None, most: int = 30
-) -> Column:
-    """Learn a pandas series; ``kind`` is the one that its values have by nature unless given.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> learn_column("size", pd.Series(["S", "L", "S"]), "ordinal", ["S", "M", "L"]).levels
-    ('S', 'M', 'L')
-    >>> learn_column("town", pd.Series(["Oslo", "Bergen", "Oslo"])).features
-    ['town=Oslo', 'town=Bergen']
-    """
-    kind = natural_kind(name, values) if kind is None else kind
-    if kind in ("number", "boolean"):
-        found = codes_of(Column(name, kind), values)
-        return _numeric(Column(name, kind), found[~np.isnan(found)])
-    texts, counts = _levels(values)
-    if kind == "category" and len(texts) > most:
-        raise ValueError(
-            f"Column {name!r} has {len(texts)} different texts ({_shown(texts)}), more than {most}. Leave it out, give "
-            "it an order (ordinal), or allow more categories."
-        )
-    if kind == "category":
-        order = sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i]))
-        return Column(name, kind, tuple(texts[i] for i in order))
-    column = Column(name, kind, tuple(sorted(texts) if levels is None else levels))
-    found = codes_of(column, values)
-    _check_ordered(column, texts)
-    return _numeric(column, found[~np.isnan(found)])
-
-
-def natural_kind(name: str, values: Any) -> str:
-    """Return what a column's values are, or raise for what cannot become numbers by itself."""
-    from pandas.api.types import infer_dtype
-
-    if values.isna().all():
-        raise ValueError(f"Column {name!r} has no values at all. Leave it out.")
-    inferred = infer_dtype(values, skipna=True)
-    kind = _NATURAL.get(inferred, "unknown")
-    if kind == "text":
-        kind = _kind_of_texts(_levels(values)[0])
-    if kind == "date":
-        raise ValueError(
-            f"Column {name!r} holds dates or times. Put what matters of them, such as year, month, hour or days since "
-            "some day, in columns of numbers, and leave this one out."
-        )
-    if kind == "unknown":
-        raise ValueError(
-            f"Column {name!r} holds {inferred} values, neither numbers nor text. Convert it, or leave it out."
-        )
-    return kind
-
-
 def codes_of(column: Column, values: Any) -> FloatArray:
     """Return the code of every value: nan where it is missing, -1 where its level is unknown."""
     if column.kind == "number":
-        return _numbers(column.name, values)
-    texts, places = _texts(values)
+        return _numbers(column, values)
+    if column.kind == "date":
+        return _dates(column, values)
+    if column.kind == "duration":
+        return _durations(column.name, values)
+    texts, places = texts_of(values)
     if column.kind == "boolean":
         known = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
         found = [known.get(text.casefold(), UNSEEN) for text in texts]
@@ -182,97 +148,98 @@ def codes_of(column: Column, values: Any) -> FloatArray:
     codes = np.array([*found, np.nan])[places]  # missing values are at place -1
     if column.kind == "boolean" and (codes == UNSEEN).any():
         odd = [text for text, code in zip(texts, found, strict=True) if code == UNSEEN]
-        raise ValueError(f"Column {column.name!r} should hold true and false only; got {_shown(odd)}. Correct them.")
+        raise ValueError(f"Column {column.name!r} should hold true and false only; got {shown(odd)}. Correct them.")
     return codes
 
 
 def unseen_texts(column: Column, values: Any) -> dict[str, int]:
-    """Return the texts that are no level of a category or an ordinal, and how many rows have each."""
-    texts, counts = _levels(values)
+    """Return the texts that are no level of a column, and how many rows have each."""
+    texts, counts = levels_of(values)
     known = set(column.levels)
     return {text: count for text, count in zip(texts, counts, strict=True) if text not in known}
 
 
-def features_of(column: Column, codes: FloatArray) -> FloatArray:
-    """Return the numbers that a column becomes, (n, w); a level that is unknown is none of them, or the mean."""
-    filled = np.where(np.isnan(codes), column.fill, codes)
+def features_of(column: Column, codes: FloatArray, fitted: FloatArray | None = None) -> FloatArray:
+    """Return the numbers that a column becomes, (n, w).
+
+    A level that is unknown is none of a category's, the mean of an order, and the mean response where levels become
+    means. ``fitted`` are cross-fitted means for the rows of a fit.
+    """
+    gaps = np.isnan(codes)
+    own = _own_features(column, np.where(gaps, column.fill, codes), fitted)
+    return np.column_stack([own, gaps]) if column.gap_flag else own
+
+
+def _own_features(column: Column, filled: FloatArray, fitted: FloatArray | None) -> FloatArray:
+    if column.kind == "drop":
+        return np.empty((len(filled), 0))
     if column.kind == "category":
         return (filled[:, None] == np.arange(len(column.levels))).astype(np.float64)
+    if column.means is not None:
+        return mean_features(filled, column.means, fitted)
+    if column.dates is not None:
+        return date_features(filled, column.dates, column.shift, column.scale)
     if column.kind == "ordinal":
         filled = np.where(filled == UNSEEN, column.shift, filled)
     return ((filled - column.shift) * column.scale)[:, None]
 
 
-def _numeric(column: Column, codes: FloatArray) -> Column:
-    """Learn what stands for missing codes and, of numbers and ordered levels, the scale."""
-    if column.kind == "boolean":
-        return Column(column.name, column.kind, fill=float(codes.mean() > 0.5))
-    scaling = standard_scaling(codes[:, None], np.ones(len(codes)))
-    fill, shift, scale = float(np.median(codes)), float(scaling.shift[0]), float(scaling.scale[0])
-    return Column(column.name, column.kind, column.levels, fill, shift, scale)
-
-
-def _check_ordered(column: Column, texts: Sequence[str]) -> None:
-    """Refuse an order that leaves out texts that are there, or names one twice."""
-    left_out = [text for text in texts if text not in column.levels]
-    if left_out or len(set(column.levels)) < len(column.levels):
-        raise ValueError(
-            f"The order of column {column.name!r} must name all of its texts once; got {_shown(column.levels)}, "
-            f"without {_shown(left_out)}."
-        )
-
-
-def _numbers(name: str, values: Any) -> FloatArray:
-    """The numbers of a column, or raise with the first value that is none."""
+def _numbers(column: Column, values: Any) -> FloatArray:
+    """The numbers of a column, or raise with the first values that are none."""
     import pandas as pd
 
-    check_plain(f"Column {name!r}", values)
+    check_plain(f"Column {column.name!r}", values)
     plain = values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
+    if column.writing is not None and not pd.api.types.is_numeric_dtype(plain):
+        texts, places = texts_of(plain)
+        found, odd_texts = read_numbers(texts, column.writing)
+        numbers = np.append(found, np.nan)[places]
+        odd = np.flatnonzero(np.array([*odd_texts, False])[places])
+    else:
+        numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
     if len(odd):
-        raise ValueError(
-            f"Column {name!r} should hold numbers; {len(odd)} of {len(numbers)} values are none, the first of them "
-            f"{str(values.iloc[odd[0]])[:40]!r} in row {row_label(values, int(odd[0]))}. Correct them, or leave the "
-            "column out."
-        )
+        refuse_values(column.name, "numbers", values, odd)
     if np.isinf(numbers).any():
-        raise ValueError(f"Column {name!r} holds {np.isinf(numbers).sum()} infinite numbers. Correct or drop them.")
-    check_magnitude(f"column {name!r}", numbers[~np.isnan(numbers)])
+        raise ValueError(
+            f"Column {column.name!r} holds {np.isinf(numbers).sum()} infinite numbers. Correct or drop them."
+        )
+    check_magnitude(f"column {column.name!r}", numbers[~np.isnan(numbers)])
     return numbers
 
 
-def _texts(values: Any) -> tuple[list[str], Any]:
-    """The different values as text, and every row's place among them; -1 where it is missing."""
+def _dates(column: Column, values: Any) -> FloatArray:
+    """Days since the first of 1970; texts that stood for gaps at fit do so again."""
+    days = as_days(values, column.dates.writing if column.dates else "")
+    odd = np.flatnonzero(np.isnan(days) & ~values.isna().to_numpy())
+    known = column.writing.gaps if column.writing else ()
+    odd = np.array([i for i in odd if not is_gap(values.iloc[i], known)], dtype=np.int64)
+    if len(odd):
+        refuse_values(column.name, "dates or times", values, odd)
+    return days
+
+
+def _durations(name: str, values: Any) -> FloatArray:
+    """Lengths of time in days."""
     import pandas as pd
 
-    places, different = pd.factorize(values)
-    return [_as_text(value) for value in different], places
+    found = pd.to_timedelta(values, errors="coerce")
+    odd = np.flatnonzero(found.isna().to_numpy() & ~values.isna().to_numpy())
+    if len(odd):
+        refuse_values(name, "lengths of time", values, odd)
+    return (found.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
 
 
-def _levels(values: Any) -> tuple[list[str], list[int]]:
-    """The different texts and how many rows have each."""
-    texts, places = _texts(values)
-    counts = np.bincount(places[places >= 0], minlength=len(texts))
-    total: dict[str, int] = {}
-    for text, count in zip(texts, counts.tolist(), strict=True):
-        total[text] = total.get(text, 0) + count
-    return list(total), list(total.values())
+def is_gap(value: Any, known: tuple[str, ...] = ()) -> bool:
+    """Whether a value is a text that stands for a gap."""
+    return isinstance(value, str) and (value in known or is_gap_word(value))
 
 
-def _as_text(value: Any) -> str:
-    """Text is itself; a whole number is its digits in whatever type a file has it."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
-
-
-def _kind_of_texts(texts: Sequence[str]) -> str:
-    if {text.casefold() for text in texts} <= {"true", "false"}:
-        return "boolean"
-    return "date" if all(_DATE.fullmatch(text.strip()) for text in texts) else "category"
-
-
-def _shown(texts: Sequence[str]) -> str:
-    more = ", ..." if len(texts) > SHOWN else ""
-    return ", ".join(repr(text[:40]) for text in texts[:SHOWN]) + more
+def refuse_values(name: str, expected: str, values: Any, odd: IntArray) -> None:
+    """Raise with the first values that are not what is expected."""
+    rows = ", ".join(f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd[:SHOWN])
+    more = ", ..." if len(odd) > SHOWN else ""
+    raise ValueError(
+        f"Column {name!r} should hold {expected}; {len(odd)} of {len(values)} values are none, the first of them "
+        f"{rows}{more}. Correct them, or leave the column out."
+    )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.tables.columns import SHOWN, Column
+from skewridge.tables.columns import Column
+from skewridge.tables.texts import SHOWN
 
 MOST_TOLD = 20  # rows of a column that are told to machines
 
@@ -97,11 +98,9 @@ def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], st
 
 
 def _units(columns: Sequence[Column]) -> tuple[FloatArray, FloatArray]:
-    """How every feature was shifted and scaled; 0 for the levels of a category, which have no range."""
+    """How every feature was shifted and scaled; 0 where values have no range that a table could tell."""
     pairs = [
-        (column.shift, 0.0 if column.kind == "category" else column.scale)
-        for column in columns
-        for _ in column.features
+        (column.shift, column.scale if name == column.name else 0.0) for column in columns for name in column.features
     ]
     shift, scale = np.array(pairs).T
     return shift, scale

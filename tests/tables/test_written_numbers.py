@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skewridge.tables.written_numbers import Writing, find_writing, read_numbers
+
+
+def read(texts):
+    writing = find_writing(dict.fromkeys(texts, 1))
+    return None if writing is None else read_numbers(texts, writing)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["1,250", "12,000.5", "7"], [1250.0, 12000.5, 7.0]),
+        (["1.250", "12.5"], [1.25, 12.5]),
+        (["1.250,5", "12,5"], [1250.5, 12.5]),
+        (["1 250", "12\u00a0000,5"], [1250.0, 12000.5]),
+        (["1'250.5", "3"], [1250.5, 3.0]),
+        (["$1,200", "$950.50"], [1200.0, 950.5]),
+        (["1200 €", "950 €"], [1200.0, 950.0]),
+        (["EUR 12", "EUR 7"], [12.0, 7.0]),
+        (["45%", "7 %"], [45.0, 7.0]),
+        (["120 m2", "80"], [120.0, 80.0]),
+        (["-1.5", "−2", "+3", ".5"], [-1.5, -2.0, 3.0, 0.5]),
+        (["1e3", "2.5E-2"], [1000.0, 0.025]),
+    ],
+)
+def test_numbers_are_recognised_in_many_writings(texts, numbers):
+    assert read(texts) == numbers
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["007", "12"],
+        ["1 km", "2 mi"],
+        ["3A", "4B"],
+        ["T1", "T2"],
+        ["1-2", "3-4"],
+        ["a", "b"],
+        ["?", "unknown"],
+        ["1,2,3"],
+    ],
+)
+def test_codes_ranges_and_mixed_units_are_no_numbers(texts):
+    assert read(texts) is None
+
+
+def test_words_for_a_gap_do_not_count_and_a_few_others_are_named():
+    counts = {**{str(i): 1 for i in range(97)}, "on request": 1, "Unknown": 60, "n/a": 3}
+    writing = find_writing(counts)
+    assert writing == Writing(gaps=("on request",))
+    numbers, odd = read_numbers(["on request", "unknown", "5", "sold"], writing)
+    assert np.array_equal(numbers, [np.nan, np.nan, 5.0, np.nan], equal_nan=True)
+    assert odd == [False, False, False, True]
+    assert find_writing({**counts, "sold": 9}) is None
+    assert find_writing({"5": 1, "unknown": 9}) is None
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1))
+def test_what_python_writes_is_read_back(values):
+    texts = [f"{value:,.3f}" for value in values]
+    numbers, odd = read_numbers(texts, Writing())
+    assert numbers.tolist() == [float(text.replace(",", "")) for text in texts]
+    assert not any(odd)
+    swapped = [text.translate(str.maketrans(",.", ".,")) for text in texts]
+    assert read_numbers(swapped, Writing(","))[0].tolist() == numbers.tolist()
