@@ -16,6 +16,7 @@ from skewridge.cli._options import (
     Escape,
     Exclude,
     Features,
+    Holdout,
     Jobs,
     Json,
     Kinds,
@@ -25,6 +26,7 @@ from skewridge.cli._options import (
     MissingAsFitted,
     Model,
     Ordinal,
+    Page,
     Target,
     Truth,
 )
@@ -87,6 +89,8 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    holdout: Holdout = None,
+    report: Page = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)] = 0,
     jobs: Jobs = -1,
     memory_limit: Limit = None,
@@ -102,7 +106,7 @@ def fit(
         table = TableRequest(
             data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter, kind
         )
-        return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit), screen)
+        return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit, holdout, report), screen)
 
     run(work, json)
 

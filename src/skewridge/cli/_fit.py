@@ -7,14 +7,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from os.path import splitext
 from pathlib import Path
 from typing import Any
 
-from skewridge._atomic import check_target
 from skewridge._row_names import rows_named
+from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
+from skewridge.cli._holdout import as_table, check_share, held_out, judge
 from skewridge.cli._info import facts
-from skewridge.cli._reading import find_files
+from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
 from skewridge.cli._table import TableRequest, read_table
@@ -48,37 +50,69 @@ class FitRequest:
     seed: int = 0
     jobs: int = -1
     memory_limit: str | None = None
+    holdout: float | None = None
+    page: str | None = None
 
 
 def fit_table(request: FitRequest, screen: Screen) -> Answer:
-    """Read, fit, save."""
+    """Read, hold rows out, fit, save, judge."""
     model = make_estimator(request)
-    check_output(request.output, request.table.data)
-    table = read_table(request.table, screen)
+    page = request.page or f"{splitext(request.output)[0]}.html"
+    _check_places(request, page)
+    whole = read_table(request.table, screen)
+    places, judged = held_out(whole.response, request.holdout, request.seed)
+    table = whole.some(places) if len(judged) else whole
     pipeline = TableModel([("table", request.table.encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
     start, row_names = time.perf_counter(), dict[str, str]()
     with screen.progress(), rows_named(partial(_row_name, table, row_names)):
         _fit(pipeline, table)
     seconds = time.perf_counter() - start
-    names = list(table.features.columns)
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
     about |= {"row_names": row_names} if row_names else {}
     save_model(pipeline, request.output, about=about)
-    size = Path(request.output).stat().st_size
     data = {
         "model": request.output,
-        "bytes": size,
+        "bytes": Path(request.output).stat().st_size,
         "estimator": type(model).__name__,
         "target": request.table.target,
-        "features": names,
+        "features": list(table.features.columns),
         **pipeline.summary_.to_dict(),
         "n_rows": len(table.response),
         "n_features": int(model.n_features_in_),
         "seconds": seconds,
         "chosen": facts(model),
     }
-    return Answer(data, [Table(HEADINGS, pipeline.summary_.rows, numbers=False), *_as_text(data)])
+    told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
+    if len(judged):
+        rows = whole.some(judged)
+        screen.step(f"Judging by {len(judged):,} rows that were held out")
+        data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
+        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
+        told += as_table(data["held_out"])
+    return Answer(data, [*told, *_as_text(data)])
+
+
+def _check_places(request: FitRequest, page: str) -> None:
+    """Refuse, before any work, places that cannot be written, and a share that cannot be held out."""
+    for output in (request.output, page):
+        check_output(output, request.table.data)
+    if request.holdout is not None:
+        check_share(request.holdout)
+
+
+def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str) -> str:
+    """Tell about the model on one page, by the rows that were held out."""
+    import pandas as pd
+
+    from skewridge._atomic import atomic_file
+    from skewridge.reporting import collect, render
+
+    named = pd.Series(rows.response, index=rows.features.index, name=target)
+    told = render(collect(model, rows.features, named, y_ref=y_ref))
+    with atomic_file(page) as file:
+        file.write(told.encode())
+    return page
 
 
 def _row_name(table: Rows, asked: dict[str, str], place: int) -> str:
@@ -116,11 +150,6 @@ def _owners(parameter: str) -> str:
     return f" {listed} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
 
 
-def check_output(output: str, data: Sequence[str], *others: str) -> None:
-    """Refuse, before any work, a file that cannot be written or that is among those to be read."""
-    check_target(output, [*others, *find_files(data)])
-
-
 def _parameter(text: str) -> tuple[str, Any]:
     """Return name and value of "name=value"; what is not JSON is text."""
     name, equals, value = text.partition("=")
@@ -138,6 +167,6 @@ def _as_text(data: dict[str, Any]) -> list[str]:
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
         f"{data['n_features']} features, {data['seconds']:.1f} s",
         f"chosen: {chosen}",
-        f"saved: {data['model']} ({format_bytes(data['bytes'])})",
-        f"next: skewridge evaluate {data['model']} DATA, skewridge predict {data['model']} DATA",
+        f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
+        f"next: skewridge predict {data['model']} DATA --interval 0.9",
     ]

@@ -56,6 +56,19 @@ Delimiter = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: a comma, or a tab in .tsv files."),
 ]
+Holdout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Rows to judge the model by, which it is not fitted to; 0 for none. Default: 0.1 from 1,000 rows on.",
+    ),
+]
+Page = Annotated[
+    str | None,
+    typer.Option(
+        "--report", metavar="FILE", help="Where the page on held-out rows goes. Default: MODEL with the ending .html."
+    ),
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1 for all. The result is the same.")]
 Limit = Annotated[str | None, typer.Option(metavar="BYTES", help="Refuse what needs more memory, such as 2GB.")]
 Truth = Annotated[

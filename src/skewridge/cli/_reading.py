@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from skewridge._atomic import check_target
 from skewridge.io.csv_files import check_names
 from skewridge.io.csv_types import read_columns
 from skewridge.io.listing import is_csv, list_files
@@ -69,3 +70,8 @@ def _read_parquet(file: str) -> Any:
             return pq.read_table(content)
     except pa.ArrowException as error:
         raise ValueError(str(error)) from error
+
+
+def check_output(output: str, data: Sequence[str], *others: str) -> None:
+    """Refuse, before any work, a file that cannot be written or that is among those to be read."""
+    check_target(output, [*others, *find_files(data)])

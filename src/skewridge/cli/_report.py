@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from skewridge._row_names import rows_named
-from skewridge.cli._fit import check_output
 from skewridge.cli._info import response_rows
 from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, predicted_inputs, read_rows
+from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import with_target
 from skewridge.persist import read_model

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Screen
@@ -86,6 +86,10 @@ class Table:
 
     features: Any
     response: FloatArray
+
+    def some(self, places: IntArray) -> Table:
+        """Some of the rows."""
+        return Table(self.features.iloc[places], self.response[places])
 
 
 def split_names(text: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skewridge._atomic import atomic_file
-from skewridge.cli._fit import check_output
+from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Screen
 from skewridge.io.listing import PARQUET
 

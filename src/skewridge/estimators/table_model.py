@@ -20,8 +20,8 @@ class TableModel(Pipeline):
     """A scikit-learn pipeline of a :class:`TableEncoder` and an estimator, made by :func:`make_table_model`.
 
     It does what a pipeline does, and passes on what its estimator has: ``predict_interval`` and every other
-    ``predict_...``, ``calibrate``, and attributes of a fit such as ``risk_`` and ``tuning_``. Rows are raw tables
-    everywhere. ``fit`` takes ``sample_weight``, ``groups`` and ``order`` by these names.
+    ``predict_...``, ``expected_cost``, ``calibrate``, and attributes of a fit such as ``risk_`` and ``tuning_``. Rows
+    are raw tables everywhere. ``fit`` takes ``sample_weight``, ``groups`` and ``order`` by these names.
 
     Attributes
     ----------
@@ -52,11 +52,12 @@ class TableModel(Pipeline):
     def __getattr__(self, name: str) -> Any:
         """Hand on predictions of other kinds, of raw tables, and attributes of the fit."""
         steps = self.__dict__.get("steps")
-        handed_on = name.startswith("predict_") or (name.endswith("_") and not name.startswith("_"))
+        asked = name.startswith("predict_") or name == "expected_cost"
+        handed_on = asked or (name.endswith("_") and not name.startswith("_"))
         if not steps or not handed_on or name in ("predict_proba", "predict_log_proba", "classes_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = getattr(steps[-1][1], name)
-        return self._of_tables(found) if name.startswith("predict_") else found
+        return self._of_tables(found) if asked else found
 
     def _of_tables(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
