@@ -119,7 +119,7 @@ def test_rows_of_a_node_are_gathered_within_the_memory_limit(folder, monkeypatch
 
 
 def test_a_limit_without_the_quarter_for_rows_is_refused_with_figures(folder):
-    with pytest.raises(MemoryError, match=r"memory_limit is .* without the 25% that rows are.*What would fit"):
+    with pytest.raises(MemoryError, match=r"memory_limit is .* without the 25% for rows and libraries.*What would fit"):
         fit_source(DacKernelRidge(4, memory_limit="2MB", **FIXED), folder, target="y")
 
 
@@ -436,5 +436,6 @@ def test_two_levels_predict_sources(several, folder, tmp_path):
     found = pd.read_parquet(out)
     assert list(found) == (["prediction_0", "prediction_1"] if several else ["prediction"])
     assert np.array_equal(found.to_numpy().T, np.atleast_2d(model.predict(X[:, :2]).T))
-    with pytest.raises(TypeError, match=r"LocalKernelRidge has no standard deviations\. Use predict_interval"):
-        predict_source(model, folder, tmp_path / "std.parquet", NAMES[:2], return_std=True)
+    spread = pd.read_parquet(predict_source(model, folder, tmp_path / "std.parquet", NAMES[:2], return_std=True))
+    stds = spread[[name for name in spread if name.startswith("std")]].to_numpy().T
+    assert np.array_equal(stds, np.atleast_2d(model.predict(X[:, :2], return_std=True)[1].T))

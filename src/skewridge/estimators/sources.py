@@ -138,6 +138,8 @@ def predict_source(
     check_target(out)
     if return_std:
         check_std(estimator)
+        if hasattr(estimator, "_honest") and not hasattr(estimator, "calibration_"):
+            estimator.calibrate()  # once, before blocks of rows ask for it side by side
     known = getattr(estimator, "feature_names_in_", None)
     wanted = list(known) if features is None and known is not None else features
     engine = engine_for(source)

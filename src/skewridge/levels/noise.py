@@ -101,6 +101,8 @@ def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray, j
 def _log_sizes(errors: FloatArray, weights: FloatArray) -> FloatArray | None:
     """Logarithms of absolute errors in units of a power of two, (n, 1); None where most are too small to differ."""
     sizes = np.abs(errors)
+    if not len(sizes):
+        return None
     order = np.argsort(sizes, kind="stable")
     reached = np.cumsum(weights[order]) / weights.sum()
     floor, middle = (float(sizes[order][np.searchsorted(reached, level)]) for level in (FLOOR, 0.5))
