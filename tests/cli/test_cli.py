@@ -249,7 +249,7 @@ def test_every_command_takes_a_model_of_two_levels(two_levels, capsys):
     asked = ["--std", "--interval", "0.8", "--quantiles", "0.5,0.9", "--exceeds", "100,1e3", "-o", "all.csv"]
     assert main(["predict", "levels.skr", "new.csv", *asked]) == 0
     out = pd.read_csv("all.csv")
-    wanted = ["prediction", "std", "low", "high", "q0.5", "q0.9", "p_above_100", "p_above_1000"]
+    wanted = ["prediction", "std", "low", "high", "q0.5", "q0.9", "p_above_100", "p_above_1e3"]
     assert out.columns.tolist() == wanted
     encoded = library[:-1].transform(known)
     assert np.array_equal(out[["q0.5", "q0.9"]], levels.predict_quantiles(encoded, [0.5, 0.9]))

@@ -77,3 +77,18 @@ def test_the_page_may_not_replace_the_table(table, capsys):
 def test_a_share_of_too_few_rows():
     with pytest.raises(ValueError, match=r"--holdout 0\.1 of 5 rows leaves none to fit or to judge by"):
         held_out(np.arange(5.0), 0.1, 0)
+
+
+@pytest.mark.parametrize("places", [["-o", "model.html"], ["-o", "m.skr", "--report", "./m.skr"]])
+def test_the_page_may_not_replace_the_model(table, places, capsys):
+    assert main(["fit", table, "-t", "price", *FAST, *places]) == 1
+    assert "would both be written to" in capsys.readouterr().err
+
+
+def test_columns_are_named_as_numbers_were_written(table):
+    assert main(["fit", table, "-t", "price", "-e", "local", "--jobs", "1", "--holdout", "0.5"]) == 0
+    asked = ["--exceeds", "1500000,1500001", "--quantiles", "0.5, 0.90"]
+    assert main(["predict", "model.skr", table, *asked, "-o", "out.csv"]) == 0
+    wanted = ["prediction", "q0.5", "q0.90", "p_above_1500000", "p_above_1500001"]
+    assert pd.read_csv("out.csv").columns.tolist() == wanted
+    assert main(["predict", "model.skr", table, "--quantiles", "0.5,0.5"]) == 1

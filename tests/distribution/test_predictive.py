@@ -64,8 +64,23 @@ class TestWithoutPointMasses:
         assert found.quantile([0.001, 0.999])[0].tolist() == [-0.5, 1.0]
         assert found.cdf([-0.6, 1.0])[0].tolist() == [0.0, 1.0]
 
+    def test_what_is_asked_for_is_checked(self):
+        found = PredictiveDistribution([OutputDistribution(np.zeros(2), np.ones(2), calibrated().shape)])
+        with pytest.raises(ValueError, match=r"levels must lie above 0 and below 1; got 1.5"):
+            found.quantile([0.5, 1.5])
+        with pytest.raises(ValueError, match="t must be numbers; got nan at place 0"):
+            found.cdf(np.nan)
+        assert found.expected(lambda y: 1.0).tolist() == [1.0, 1.0]
+
 
 class TestPointMasses:
+    def test_slices_that_ties_leave_empty_are_joined(self):
+        f = np.r_[np.full(100, 0.3), np.full(150, 0.3 + 1e-12), np.full(400, 0.9)]
+        y = (np.arange(650) % 3).astype(float)
+        masses = point_masses(f, y, np.ones(650), ALL, np.ones(650), "fresh")
+        assert np.isfinite(masses.shares).all()
+        assert masses.shares.sum(axis=1) == pytest.approx(1.0)
+
     def test_what_counts_as_one(self):
         random = np.random.default_rng(0)
         smooth = random.normal(size=500)
@@ -109,7 +124,7 @@ class TestPointMasses:
         assert found.cdf(np.zeros((2, 1))).ravel() == pytest.approx([0.9, 0.1], abs=0.06)
         assert found.cdf(np.ones((2, 1))).ravel() == pytest.approx([1.0, 1.0])
 
-    def test_a_cap_is_no_ends_of_a_smooth_tail(self):
+    def test_a_cap_is_no_end_of_a_smooth_tail(self):
         random = np.random.default_rng(0)
         f = random.random(4000)
         y = np.minimum(f + 0.2 * random.normal(size=4000), 1.0)

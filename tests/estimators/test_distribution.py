@@ -156,7 +156,7 @@ class TestBadInput:
             model.expected_cost([[0.5, 0.5]], 3.0, [1.0])
         with pytest.raises(ValueError, match="at least one action"):
             model.expected_cost([[0.5, 0.5]], lambda a, y: y, [])
-        with pytest.raises(ValueError, match="one cost for every response"):
+        with pytest.raises(ValueError, match="must return one number for each of them"):
             model.expected_cost([[0.5, 0.5]], lambda a, y: y[0], [1.0])
 
     def test_constant_responses_are_certain(self):
@@ -170,3 +170,64 @@ class TestBadInput:
         model = LocalKernelRidge(bounds=(0.0, None), random_state=0).fit(X, np.abs(y))
         assert model.predict_quantiles(X, 0.01).min() == 0.0
         assert model.predict_cdf(X, -1e-9).max() == 0.0
+
+
+class TestOddResponses:
+    def test_few_rows_beside_a_point_mass_keep_their_share(self):
+        random = np.random.default_rng(1)
+        X = random.random((300, 2))
+        y = np.where(np.arange(300) < 15, 5.0 + random.random(300), 0.0)
+        stated = LocalKernelRidge(random_state=0).fit(X, y).predict_exceedance(X, 1.0)
+        assert stated.mean() == pytest.approx(0.05, abs=0.02)
+
+    def test_counts_are_counted_at_their_values(self):
+        random = np.random.default_rng(1)
+        X, new = random.random((1500, 2)), random.random((3000, 2))
+        drawn = [random.negative_binomial(1, 1 / (3 + 4 * rows[:, 0])).astype(float) for rows in (X, new)]
+        model = LocalKernelRidge(random_state=0).fit(X, drawn[0])
+        for t in (0, 1, 5):
+            assert model.predict_exceedance(new, t).mean() == pytest.approx(np.mean(drawn[1] > t), abs=0.03)
+        assert np.array_equal(model.predict_exceedance(new, 0.5), model.predict_exceedance(new, 0.0))
+        quantiles = model.predict_quantiles(new[:50], [0.2, 0.5, 0.9])
+        assert np.array_equal(quantiles, np.round(quantiles))
+        p = np.array([model.predict_cdf(new[[i]], quantiles[i])[0] for i in range(50)])
+        assert np.all(p >= np.array([0.2, 0.5, 0.9]) - 1e-9)
+
+    def test_one_gross_error_does_not_decide_the_tail(self):
+        X, y = noisy(2000, 9)
+        model = LocalKernelRidge(random_state=0).fit(*noisy(600, 10))
+        before = model.calibrate(X, y).predict_quantiles([[0.5, 0.5]], 0.99)[0]
+        y[7] = 1e6
+        after = model.calibrate(X, y).predict_quantiles([[0.5, 0.5]], 0.99)[0]
+        assert after == pytest.approx(before, abs=0.2)
+
+    def test_intervals_stay_within_given_bounds(self):
+        X, y = noisy(600, 8)
+        model = LocalKernelRidge(bounds=(0.0, None), random_state=0).fit(X, np.abs(y))
+        assert model.predict_interval(X)[0].min() == 0.0
+
+    def test_tiny_responses_have_a_spread(self):
+        X, y = noisy(300, 11)
+        std = LocalKernelRidge(random_state=0).fit(X, 1e-200 * y).predict(X[:5], return_std=True)[1]
+        assert np.all(std > 1e-203)
+
+
+def test_a_loaded_model_keeps_its_errors_or_says_that_they_are_gone(tmp_path):
+    X, y = noisy(400, 12)
+    model = LocalKernelRidge(random_state=0).fit(X, y)
+    save_model(model, tmp_path / "model.skr")
+    loaded = load_model(tmp_path / "model.skr")
+    assert np.array_equal(loaded.calibrate().predict_interval(X), model.predict_interval(X))
+    loaded.calibrate(X, y)
+    with pytest.raises(ValueError, match=r"rows of the fit are gone.*Load it again"):
+        loaded.calibrate()
+
+
+def test_lazy_rows_are_refused_with_the_remedy():
+    da = pytest.importorskip("dask.array")
+    X, y = noisy(60, 13)
+    model = LocalKernelRidge(random_state=0).fit(X, y)
+    lazy = da.from_array(X, chunks=(20, 2))
+    for ask in (model.predict_interval, lambda rows: model.predict(rows, return_std=True), model.predict_distribution):
+        with pytest.raises(TypeError, match=r"take rows in memory; got a lazy Array. Call X.compute\(\) first"):
+            ask(lazy)

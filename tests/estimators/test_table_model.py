@@ -162,3 +162,15 @@ def test_means_of_levels_do_not_tell_rows_their_own_response():
     assert 0.93 < model.risk_.mse / real < 1.2
     assert leaking.risk_.mse / leaked < 0.8
     assert real < leaked
+
+
+def test_labels_in_another_order_are_refused():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.random(60), "t": random.choice(["u", "v"], 60)})
+    y = pd.Series(random.random(60))
+    shuffled = y.sample(frac=1, random_state=0)
+    model = make_table_model(DacKernelRidge(1, bandwidth=1.0, penalty=1e-3))
+    with pytest.raises(ValueError, match="different order"):
+        model.fit(frame, shuffled)
+    with pytest.raises(ValueError, match="different order"):
+        model.fit(frame, y).calibrate(frame, shuffled)

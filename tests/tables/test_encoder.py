@@ -418,3 +418,26 @@ def test_a_forged_encoder_is_refused(edit, match, pipeline, tmp_path):
     path.write_bytes(edited(path.read_bytes(), DOCUMENT, forge))
     with warnings.catch_warnings(), pytest.raises(ModelFileError, match=match):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["6 cans 330", "4 cans 500", "12 cans 250"], ["75:30", "90:15", "61:02"], ["1.13.22", "2.4.19", "31.31.20"]],
+)
+def test_texts_that_only_look_like_times_are_categories(texts):
+    frame = pd.DataFrame({"a": texts * 10, "b": np.random.default_rng(0).normal(size=30)})
+    encoder = TableEncoder().fit(frame)
+    assert encoder.columns_[0].kind == "category"
+    assert len(encoder.columns_[0].levels) == 3
+
+
+def test_truth_values_may_have_spaces_around_them():
+    frame = pd.DataFrame({"a": [" True", "False", "True"] * 10, "b": np.random.default_rng(0).normal(size=30)})
+    assert TableEncoder().fit_transform(frame)[:3, 0].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_numbers_among_texts_are_taken_as_they_are():
+    frame = pd.DataFrame({"a": ["1,5", "2,7", "3,9"] * 40, "b": np.random.default_rng(0).normal(size=120)})
+    encoder = TableEncoder().fit(frame)
+    mixed, typed = (encoder.transform(pd.DataFrame({"a": a, "b": [0, 0]})) for a in ([1.125, "2,7"], [1.125, 2.7]))
+    assert np.array_equal(mixed, typed)

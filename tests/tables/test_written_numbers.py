@@ -68,3 +68,9 @@ def test_what_python_writes_is_read_back(values):
     assert not any(odd)
     swapped = [text.translate(str.maketrans(",.", ".,")) for text in texts]
     assert read_numbers(swapped, Writing(","))[0].tolist() == numbers.tolist()
+
+
+def test_suffixes_behind_a_currency_are_units_of_their_own():
+    """$1.2M and $900K were read as 1.2 and 900."""
+    assert find_writing(dict.fromkeys(["$1.2M", "$900K", "$3.4M", "$250K"], 5)) is None
+    assert find_writing(dict.fromkeys(["$1.2M", "$3.4M", "$0.9M"], 5)).unit == "$ M"

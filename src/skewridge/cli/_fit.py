@@ -82,6 +82,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "n_features": int(model.n_features_in_),
         "seconds": seconds,
         "chosen": facts(model),
+        "also": " --interval 0.9" if isinstance(model, HonestEstimator) else "",
     }
     told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
     if len(judged):
@@ -97,6 +98,8 @@ def _check_places(request: FitRequest, page: str) -> None:
     """Refuse, before any work, places that cannot be written, and a share that cannot be held out."""
     for output in (request.output, page):
         check_output(output, request.table.data)
+    if Path(page).resolve() == Path(request.output).resolve():
+        raise ValueError(f"The report and the model would both be written to {page}. Name another file by --report.")
     if request.holdout is not None:
         check_share(request.holdout)
 
@@ -168,5 +171,5 @@ def _as_text(data: dict[str, Any]) -> list[str]:
         f"{data['n_features']} features, {data['seconds']:.1f} s",
         f"chosen: {chosen}",
         f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
-        f"next: skewridge predict {data['model']} DATA --interval 0.9",
+        f"next: skewridge predict {data['model']} DATA{data['also']}",
     ]

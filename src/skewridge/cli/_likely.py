@@ -37,9 +37,14 @@ class Likely:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """The names of the columns, with numbers as they were written."""
         ends = [] if self.interval is None else ["low", "high"]
-        return [*ends, *(f"q{level:g}" for level in self.levels), *(f"p_above_{t:g}" for t in self.thresholds)]
+        named = [*ends, *(f"q{text}" for text in _texts(self.quantiles))]
+        named += [f"p_above_{text}" for text in _texts(self.exceeds)]
+        twice = [name for place, name in enumerate(named) if name in named[:place]]
+        if twice:
+            raise ValueError(f"The output would have two columns {twice[0]!r}. Name every level and value once.")
+        return named
 
     def columns(self, model: Any, inputs: Any) -> dict[str, FloatArray]:
         """Return the columns for rows as the model takes them."""
@@ -48,14 +53,19 @@ class Likely:
         rows, final = inputs, final_step(model)
         for _, step in getattr(model, "steps", [])[:-1]:
             rows = step.transform(rows)
+        levels, thresholds = self.levels, self.thresholds
         found: list[FloatArray] = []
         if self.interval is not None:
             found += final.predict_interval(rows, self.interval)
-        if self.levels:
-            found += list(final.predict_quantiles(rows, self.levels).T)
-        if self.thresholds:
-            found += list(final.predict_exceedance(rows, self.thresholds).T)
+        if levels:
+            found += list(final.predict_quantiles(rows, levels).T)
+        if thresholds:
+            found += list(final.predict_exceedance(rows, thresholds).T)
         return dict(zip(self.names, map(np.asarray, found), strict=True))
+
+
+def _texts(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",")]
 
 
 def _numbers(option: str, text: str | None, example: str) -> list[float]:
@@ -63,7 +73,7 @@ def _numbers(option: str, text: str | None, example: str) -> list[float]:
     if text is None:
         return []
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(part) for part in _texts(text)]
     except ValueError as error:
         raise ValueError(
             f"{option} must be numbers with commas between them, such as {example}; got {text!r}."

@@ -39,7 +39,7 @@ def predict_table(
     request: PredictRequest, output: Output, std: bool, keep: str | None, likely: Likely, screen: Screen
 ) -> Answer:
     """Read, predict, write."""
-    asked = likely.names  # what cannot be read is refused before any work
+    asked = [*likely.levels, *likely.thresholds, *likely.names]  # what cannot be read is refused before any work
     check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
     frame = read_rows(request, file, screen, split_names(keep))

@@ -61,7 +61,7 @@ def fit_pareto(excess: FloatArray, weights: FloatArray) -> ParetoTail:
     >>> tail.shape_low < 0.25 < tail.shape_high, round(tail.scale, 2)
     (True, 0.25)
     """
-    unit = float(np.average(excess, weights=weights))
+    unit = weighted_median(excess, weights)  # not the mean, which one gross error decides
     x = excess / unit
 
     def loss(shape: float) -> float:
@@ -86,6 +86,13 @@ def cramer_von_mises(tail: ParetoTail, excess: FloatArray, weights: FloatArray) 
     stated = 1.0 - tail.exceeded(excess[order])
     seen = (np.cumsum(own) - own / 2.0) / total
     return float(np.sum(own * (stated - seen) ** 2) + 1.0 / (12.0 * total))
+
+
+def weighted_median(values: FloatArray, weights: FloatArray) -> float:
+    """The least value that half of the weight does not exceed."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
 def _log_ratio(z: FloatArray, shape: float) -> FloatArray:

@@ -17,6 +17,7 @@ from skewridge.response.slices import slice_labels
 MOST_VALUES = 20  # of a response that is discrete
 LEAST_SHARE, LEAST_ROWS = 0.01, 20.0  # of the rows, that share a value
 STANDS_OUT, NEIGHBOURS = 5.0, 5  # times the rows of a value's neighbours in y, five on either side, in the median
+GRID_SHARE, ON_GRID = 0.2, 1e-9  # of different values among the rows, and of steps that rounding may miss
 SLICE_ROWS, MOST_SLICES = 200.0, 50  # of predictions that shares are taken over
 
 
@@ -29,7 +30,7 @@ class PointMasses:
     values : (a,) array, increasing
     edges : (g + 1,) array, slices of the prediction
     shares : (g, a) array, P(y = value) in every slice
-    rest : Calibration of the rows with other values; None where there are too few
+    rest : Calibration of the rows with other values; None where there are none
     """
 
     values: FloatArray
@@ -73,6 +74,26 @@ def _typical(rows: FloatArray, place: int) -> float:
     return float(np.median(np.delete(near, min(place, NEIGHBOURS))))
 
 
+def lattice_of(y: FloatArray) -> tuple[float, float] | None:
+    """Return origin and step of the grid that y lies on, such as whole numbers; None where there is none.
+
+    Values must repeat: five rows for each of them on average.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lattice_of(np.repeat([2.0, 4.0, 8.0], 9)), lattice_of(np.linspace(0.0, 1.0, 50) ** 2)
+    ((2.0, 2.0), None)
+    """
+    values = np.unique(y)
+    if len(values) < 2 or len(values) > GRID_SHARE * len(y):
+        return None
+    step = float(np.diff(values).min())
+    places = (values - values[0]) / step
+    on_grid = np.all(np.abs(places - np.round(places)) <= ON_GRID * np.maximum(places, 1.0))
+    return (float(values[0]), step) if on_grid else None
+
+
 def point_masses(
     prediction: FloatArray, y: FloatArray, scale: FloatArray, edges: FloatArray, weights: FloatArray, source: str
 ) -> PointMasses | None:
@@ -98,7 +119,7 @@ def _rest(
     weights: FloatArray,
     source: str,
 ) -> Calibration | None:
-    if weights[others].sum() < LEAST_ROWS:
+    if not others.any():
         return None
     return calibration_of(prediction[others], y[others], edges, weights[others], source, scale[others])
 
@@ -110,5 +131,10 @@ def _even_edges(prediction: FloatArray, weights: FloatArray) -> FloatArray:
     reached = np.cumsum(weights[order]) / weights.sum()
     inner: IntArray = np.searchsorted(reached, np.arange(1, n_slices) / n_slices)
     cuts = np.unique(prediction[order][inner])
-    cuts = cuts[(cuts > prediction.min()) & (cuts <= prediction.max())]
-    return np.r_[-np.inf, cuts, np.inf]
+    edges = np.r_[-np.inf, cuts, np.inf]
+    held = np.bincount(slice_labels(prediction, edges), minlength=len(edges) - 1)
+    while len(edges) > 2 and held.min() == 0:  # a slice that ties left empty joins its neighbour
+        empty = int(np.argmin(held))
+        edges = np.delete(edges, empty + 1 if empty < len(held) - 1 else empty)
+        held = np.bincount(slice_labels(prediction, edges), minlength=len(edges) - 1)
+    return edges

@@ -7,7 +7,7 @@ many rows share have probabilities of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from skewridge.distribution.shape import ErrorShape
 GRID: FloatArray = ((np.arange(1, 1001) - 0.5) / 1000.0).astype(np.float64)  # levels that means are taken over
 BLOCK = 2**21  # numbers that are held at once
 DRAWS = (np.random.Generator, np.random.RandomState)
+GRID_EPS = 1e-9  # of a step
 NARROW = 1e-6  # of the errors, between two ends of y
 TINY, EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
@@ -34,6 +35,7 @@ class OutputDistribution:
     shape : ErrorShape; None where y has point masses alone
     masses : PointMasses, or None
     low, high : float, what y stays between
+    origin, step : float, of the grid that y lies on, such as whole numbers; 0 where there is none
     """
 
     prediction: FloatArray
@@ -42,22 +44,28 @@ class OutputDistribution:
     masses: PointMasses | None = None
     low: float = -np.inf
     high: float = np.inf
+    origin: float = 0.0
+    step: float = 0.0
 
     def __len__(self) -> int:
         return len(self.prediction)
 
     def some(self, rows: slice) -> OutputDistribution:
         """The distribution at some of the rows."""
-        return OutputDistribution(self.prediction[rows], self.scale[rows], self.shape, self.masses, self.low, self.high)
+        return replace(self, prediction=self.prediction[rows], scale=self.scale[rows])
 
     def quantile(self, levels: FloatArray) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels of every row, (n, L)."""
-        if self.masses is None:
-            return self._within(self._smooth_quantile(levels))
-        return self._within(self._mixed_quantile(levels, self.masses))
+        masses = self.masses
+        found = self._smooth_quantile(levels) if masses is None else self._mixed_quantile(levels, masses)
+        if self.step:  # what rounds to a value of the grid is that value
+            found = self.origin + self.step * np.ceil((found - self.origin) / self.step - 0.5 - GRID_EPS)
+        return self._within(found)
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return P(y <= t), for thresholds of every row, (n, T)."""
+        if self.step:
+            t = self.origin + self.step * (np.floor((t - self.origin) / self.step + GRID_EPS) + 0.5)
         if self.masses is None:
             found = self._smooth_cdf(t)
         else:
@@ -143,11 +151,11 @@ class PredictiveDistribution:
 
     def quantile(self, levels: Any) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels in ]0, 1[."""
-        return self._each(lambda own, asked: own.quantile(asked), np.asarray(levels, dtype=np.float64))
+        return self._each(lambda own, asked: own.quantile(asked), check_levels(levels))
 
     def cdf(self, t: Any) -> FloatArray:
         """Return P(y <= t)."""
-        return self._each(lambda own, asked: own.cdf(asked), np.asarray(t, dtype=np.float64))
+        return self._each(lambda own, asked: own.cdf(asked), check_thresholds("t", t))
 
     def sf(self, t: Any) -> FloatArray:
         """Return P(y > t)."""
@@ -159,7 +167,7 @@ class PredictiveDistribution:
 
     def sd(self) -> FloatArray:
         """Return the standard deviation, over 1,000 levels: finite also where the tail has none."""
-        return self._reduced(lambda values: values.std(axis=1))
+        return self._reduced(_deviation)
 
     def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
         """Return draws of y, (n, size) or (n, p, size), independent of one another."""
@@ -170,7 +178,7 @@ class PredictiveDistribution:
 
     def expected(self, value: Callable[[FloatArray], Any]) -> FloatArray:
         """Return the mean of ``value(y)``, a function of arrays, over 1,000 levels."""
-        return self._reduced(lambda values: np.asarray(value(values), dtype=np.float64).mean(axis=1))
+        return self._reduced(lambda values: _checked(value(values), values.shape).mean(axis=1))
 
     def plot(self, row: int = 0, ax: Any = None) -> Any:
         """Draw P(y > t) of one row against t; return the axes."""
@@ -198,6 +206,47 @@ class PredictiveDistribution:
             for own in self._outputs
         ]
         return found[0] if self._single else np.stack(found, axis=1)
+
+
+def check_levels(levels: Any) -> FloatArray:
+    """Return levels as numbers in ]0, 1[, or raise."""
+    asked = check_thresholds("levels", levels)
+    inside = (asked > 0.0) & (asked < 1.0)
+    if asked.size == 0 or not inside.all():
+        got = "none" if asked.size == 0 else f"{np.atleast_1d(asked)[~np.atleast_1d(inside)][0]:g}"
+        raise ValueError(f"levels must lie above 0 and below 1; got {got}. The median is 0.5, the 99% level 0.99.")
+    return asked
+
+
+def check_thresholds(name: str, values: Any) -> FloatArray:
+    """Return a number or a vector of numbers, or raise."""
+    try:
+        asked = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or a list of numbers; got {values!r}.") from error
+    if asked.ndim > 1:
+        raise ValueError(f"{name} must be a number or a list of numbers; got an array of shape {asked.shape}.")
+    if np.isnan(asked).any():
+        raise ValueError(f"{name} must be numbers; got nan at place {int(np.argmax(np.isnan(asked)))}.")
+    return asked
+
+
+def _checked(values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Values of a user's function, one for every response, or one for all; or raise."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape not in ((), shape):
+        raise ValueError(
+            f"A function of responses must return one number for each of them, of shape {shape}; got {found.shape}."
+        )
+    return np.broadcast_to(found, shape)
+
+
+def _deviation(values: FloatArray) -> FloatArray:
+    """Standard deviations of rows, also where squares would underflow."""
+    about = values - values.mean(axis=1, keepdims=True)
+    largest = np.abs(about).max(axis=1, keepdims=True)
+    unit = np.where(largest > 0.0, largest, 1.0)
+    return unit[:, 0] * np.sqrt(np.mean((about / unit) ** 2, axis=1))
 
 
 def _repeated(columns: FloatArray, n_rows: int) -> FloatArray:

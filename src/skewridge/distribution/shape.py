@@ -16,14 +16,14 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.distribution.joining import join_slices
-from skewridge.distribution.pareto import ParetoTail, cramer_von_mises, fit_pareto
+from skewridge.distribution.pareto import ParetoTail, cramer_von_mises, fit_pareto, weighted_median
 from skewridge.response.slices import slice_labels
 
 FEWEST_ROWS, MOST_ROWS = 50, 500  # of a slice: a twentieth of the rows, within these
 TAIL_SHARES = (0.1, 0.05, 0.025, 0.01)  # of the errors, beyond a threshold: the first that the tail fits is taken
 FEWEST_BEYOND = 50  # errors, for a tail
 FAR_FROM_PARETO = 0.15  # Cramer-von Mises: about the 5% point
-PRIOR_ROWS = 50.0  # of the mean excess of all slices, in that of each
+PRIOR_ROWS = 50.0  # of the median excess of all slices, in that of each
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,12 @@ def _tails(
 
 
 def _units(beyond: Sequence[tuple[FloatArray, FloatArray]], widths: FloatArray) -> list[float]:
-    """The mean excess of every slice, drawn to what is usual in slices as wide from the median to the threshold."""
+    """The median excess of every slice, drawn to what is usual in slices as wide from the median to the threshold."""
     wide = np.where(widths > 0.0, widths, widths.max(initial=0.0) or 1.0)
-    sums = np.array([[w @ e / width, w.sum()] for (e, w), width in zip(beyond, wide, strict=True)])
-    usual = sums[:, 0].sum() / sums[:, 1].sum()
-    means = (sums[:, 0] + PRIOR_ROWS * usual) / (sums[:, 1] + PRIOR_ROWS)
-    return (wide * means).tolist()
+    relative = [e / width for (e, _), width in zip(beyond, wide, strict=True)]
+    weights = [w for _, w in beyond]
+    usual = weighted_median(np.concatenate(relative), np.concatenate(weights))
+    own = [weighted_median(e, w) if len(e) else usual for e, w in zip(relative, weights, strict=True)]
+    rows = np.array([w.sum() for w in weights])
+    drawn = (rows * np.array(own) + PRIOR_ROWS * usual) / (rows + PRIOR_ROWS)
+    return (wide * drawn).tolist()

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from skewridge._typing import FloatArray
 from skewridge._validation import warn_user
 from skewridge.distribution.intervals import Calibration
-from skewridge.distribution.predictive import PredictiveDistribution
-from skewridge.estimators.error_models import NO_MODEL, ErrorModel
-from skewridge.estimators.intervals import IntervalMixin
+from skewridge.distribution.predictive import PredictiveDistribution, check_levels, check_thresholds
+from skewridge.estimators.error_models import ErrorModel
+from skewridge.estimators.intervals import IntervalMixin, check_in_memory
 
 
 class DistributionMixin(IntervalMixin):
@@ -48,6 +48,7 @@ class DistributionMixin(IntervalMixin):
         (1, 2)
         """
         check_is_fitted(self)
+        check_in_memory(X)
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
@@ -74,7 +75,7 @@ class DistributionMixin(IntervalMixin):
         -------
         quantiles : (n,) or (n, L) array; (n, p) or (n, p, L) for several outputs
         """
-        asked = _levels(levels)
+        asked = check_levels(levels)
         found = self.predict_distribution(X)
         for model, calibration in zip(self._models_of_errors, self.calibration_, strict=True):
             _check_known(asked, calibration, model)
@@ -92,11 +93,11 @@ class DistributionMixin(IntervalMixin):
         -------
         probability : (n,) or (n, T) array; (n, p) or (n, p, T) for several outputs
         """
-        asked = _thresholds("t", t)
+        asked = check_thresholds("t", t)
         return self.predict_distribution(X).cdf(asked)
 
     def predict_exceedance(self, X: Any, thresholds: Any) -> FloatArray:
-        """Return P(y > threshold): positive also above all that was seen, where there are rows enough for a tail.
+        """Return P(y > threshold): positive also above all that was seen where errors have a tail without an end.
 
         Parameters
         ----------
@@ -118,7 +119,7 @@ class DistributionMixin(IntervalMixin):
         >>> model.predict_exceedance([[0.1], [0.9]], 0.9).round(1) + 0.0
         array([0., 1.])
         """
-        asked = _thresholds("thresholds", thresholds)
+        asked = check_thresholds("thresholds", thresholds)
         return self.predict_distribution(X).sf(asked)
 
     def expected_cost(self, X: Any, cost: Callable[[Any, FloatArray], Any], actions: Any) -> FloatArray:
@@ -158,56 +159,19 @@ class DistributionMixin(IntervalMixin):
             raise ValueError("actions must hold at least one action; got none.")
         return np.stack([_expected(found, cost, action) for action in choices], axis=-1)
 
-    @property
-    def _models_of_errors(self) -> tuple[ErrorModel, ...]:
-        """Of every output; files of earlier versions have none."""
-        return getattr(self, "_error_models", (NO_MODEL,) * len(self.calibration_))
-
 
 def _expected(found: PredictiveDistribution, cost: Callable[[Any, FloatArray], Any], action: Any) -> FloatArray:
-    def of_action(y: FloatArray) -> FloatArray:
-        values = np.asarray(cost(action, y), dtype=np.float64)
-        if values.shape not in ((), y.shape):
-            raise ValueError(
-                f"cost(action, y) must return one cost for every response, of shape {y.shape}; got {values.shape}."
-            )
-        return np.broadcast_to(values, y.shape)
-
-    return found.expected(of_action)
-
-
-def _levels(levels: Any) -> FloatArray:
-    """Levels as numbers in ]0, 1[, or raise."""
-    asked = _thresholds("levels", levels)
-    if asked.size == 0 or not np.all((asked > 0.0) & (asked < 1.0)):
-        odd = asked[~((asked > 0.0) & (asked < 1.0))].ravel()
-        got = f"{odd[0]:g}" if len(odd) else "none"
-        raise ValueError(f"levels must lie above 0 and below 1; got {got}. The median is 0.5, the 99% level 0.99.")
-    return asked
-
-
-def _thresholds(name: str, values: Any) -> FloatArray:
-    """A number or a vector of numbers, or raise."""
-    try:
-        asked = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a number or a list of numbers; got {values!r}.") from error
-    if asked.ndim > 1:
-        raise ValueError(f"{name} must be a number or a list of numbers; got an array of shape {asked.shape}.")
-    if np.isnan(asked).any():
-        raise ValueError(f"{name} must be numbers; got nan at place {int(np.argmax(np.isnan(asked)))}.")
-    return asked
+    return found.expected(lambda y: cost(action, y))
 
 
 def _check_known(levels: FloatArray, calibration: Calibration, model: ErrorModel) -> None:
-    """Refuse levels that the errors say nothing about."""
-    own = calibration if model.masses is None else model.masses.rest
-    if own is None:
+    """Refuse levels that the errors say nothing about; of point masses any level is known."""
+    if model.masses is not None:
         return
-    least, largest = own.shape.known_levels
-    odd = np.atleast_1d(levels)[(levels < least) | (levels > largest)].ravel()
+    least, largest = calibration.shape.known_levels
+    odd = np.atleast_1d(levels)[(np.atleast_1d(levels) < least) | (np.atleast_1d(levels) > largest)]
     if len(odd):
         raise ValueError(
-            f"level {odd[0]:g} cannot be told from {own.n_rows:.0f} errors: levels from {least:.4g} to {largest:.4g} "
-            "can. Calibrate with more rows (a tail beyond them takes 500), or ask for other levels."
+            f"level {odd[0]:g} cannot be told from {calibration.n_rows:.0f} errors: levels from {least:.4g} to "
+            f"{largest:.4g} can. Calibrate with more rows (a tail beyond them takes 500), or ask for other levels."
         )

@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._plain_data import PicklesFields
 from skewridge._typing import FloatArray
 from skewridge.distribution.intervals import Calibration, Unseen
-from skewridge.distribution.point_masses import PointMasses, point_masses
+from skewridge.distribution.point_masses import PointMasses, lattice_of, point_masses
 from skewridge.distribution.predictive import OutputDistribution
 from skewridge.estimators.bounds import as_bounds
 from skewridge.levels.model import GlobalModel
@@ -27,20 +27,22 @@ class ErrorModel(PicklesFields):
     noise : GlobalModel of the logarithm of their scale; None where it is the same everywhere
     masses : PointMasses of y, or None
     low, high : float, what y stays between: bounds that were given, and ends of y that are point masses
+    origin, step : float, of the grid that y lies on, such as whole numbers; 0 where there is none
     """
 
     noise: GlobalModel | None = None
     masses: PointMasses | None = None
     low: float = -np.inf
     high: float = np.inf
+    origin: float = 0.0
+    step: float = 0.0
 
     def distribution(self, calibration: Calibration, f: FloatArray, scale: FloatArray) -> OutputDistribution:
         """The distribution of y at rows with such predictions and scales, (n,) each."""
-        if self.masses is None:
-            return OutputDistribution(f, scale, calibration.shape, None, self.low, self.high)
-        rest = self.masses.rest
-        shape = None if rest is None else rest.shape
-        return OutputDistribution(f, scale, shape, self.masses, self.low, self.high)
+        own = calibration if self.masses is None else self.masses.rest
+        shape = None if own is None else own.shape
+        limits = self.low, self.high, self.origin, self.step
+        return OutputDistribution(f, scale, shape, self.masses, *limits)
 
 
 NO_MODEL = ErrorModel()
@@ -71,7 +73,8 @@ class ErrorModels:
         calibration = rows.calibration(output, edges, scale)
         masses = point_masses(rows.prediction[:, output], y, scale, edges, rows.weights, rows.source)
         low, high = self._support(y, masses)
-        return calibration, ErrorModel(noise, masses, low, high)
+        origin, step = lattice_of(y) or (0.0, 0.0)
+        return calibration, ErrorModel(noise, masses, low, high, origin, step)
 
     def _noise(self, rows: Unseen, own: Unseen | None, output: int) -> tuple[GlobalModel | None, FloatArray]:
         """The model of the noise, and its scale at the rows: cross-fitted where the model has seen them."""
@@ -101,12 +104,17 @@ class ErrorModels:
 
     def _scales(self, X: Any, columns: Sequence[FloatArray]) -> list[FloatArray]:
         """The scale of the noise of every output at new rows with such predictions, (n,) each."""
-        models = getattr(self, "_error_models", (NO_MODEL,) * len(columns))
+        models = self._models_of_errors
         rows = self._numbers(X) if any(model.noise is not None for model in models) else None
         if rows is None:
             return [np.ones(len(column)) for column in columns]
         pairs = zip(models, columns, strict=True)
         return [noise_scale(model.noise, rows, column, self._job.here) for model, column in pairs]
+
+    @property
+    def _models_of_errors(self) -> tuple[ErrorModel, ...]:
+        """Of every output; files of earlier versions have none."""
+        return getattr(self, "_error_models", (NO_MODEL,) * len(self.calibration_))
 
     _job: Any
     _budget: Any

@@ -16,6 +16,7 @@ from skewridge.engine.job import Job
 from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
+from skewridge.estimators.intervals import check_in_memory
 from skewridge.estimators.sources import predict_collection
 from skewridge.io.dask_collections import is_collection
 from skewridge.levels.planning import LevelSize, require_memory
@@ -96,6 +97,8 @@ class HonestEstimator(KernelEstimator):
         std : of the same shape, with ``return_std=True``
         """
         if is_collection(X):
+            if return_std:
+                check_in_memory(X)
             return predict_collection(self, X)
         prediction = self._shaped(self._values(self._check_new(X).astype(np.float64)))
         return (prediction, self.predict_distribution(X).sd()) if return_std else prediction
@@ -139,6 +142,31 @@ class HonestEstimator(KernelEstimator):
             every[others] = self._values(X[others])
         self.loo_prediction_ = self._shaped(every)
         self._remember_response(Y, weights)
+
+    def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Measure the errors that intervals and distributions are made of: the left-out ones, or those of new rows.
+
+        Parameters
+        ----------
+        X, y : (n, d) and (n,) arrays, optional
+            Rows that the model was not fitted to: then coverage of intervals is guaranteed (see
+            :meth:`predict_interval`). Without them left-out errors of the rows of the fit are taken, and
+            the scale of the noise is learned from them.
+        sample_weight : (n,) array, optional
+            How often each row occurs.
+
+        Returns
+        -------
+        self
+        """
+        if X is None and y is None and hasattr(self, "calibration_") and not hasattr(self, "_seen"):
+            if all(found.source == "left out" for found in self.calibration_):
+                return self  # a loaded model has them, and no rows to learn the noise from again
+            raise ValueError(
+                "The rows of the fit are gone: a model that was saved does not carry them, and calibrate(X, y) has "
+                "replaced its errors. Load it again, or call calibrate(X, y) with rows that it was not fitted to."
+            )
+        return super().calibrate(X, y, sample_weight)
 
     def _cross_fitted(self) -> Unseen:
         """Intervals and distributions are made of the left-out errors that the fit has kept."""

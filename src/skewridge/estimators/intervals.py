@@ -15,6 +15,7 @@ from skewridge._validation import check_plain, check_same_order, check_weights, 
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
 from skewridge.estimators.error_models import ErrorModels
+from skewridge.io.dask_collections import is_collection
 from skewridge.response.grouping import RowGroups
 from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
@@ -97,6 +98,7 @@ class IntervalMixin(ErrorModels):
         """
         check_is_fitted(self)
         check_tail(coverage)
+        check_in_memory(X)
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
@@ -106,6 +108,8 @@ class IntervalMixin(ErrorModels):
         columns = prediction.reshape(len(prediction), -1).T
         pairs = zip(bands, columns, self._scales(X, columns), strict=True)
         ends = np.array([band.around(column, scale) for band, column, scale in pairs])
+        limits = np.array([(model.low, model.high) for model in self._models_of_errors])
+        ends = np.clip(ends, limits[:, :1, None], limits[:, 1:, None])  # (p, 2, n): y stays between them
         low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
         return low, high
 
@@ -200,6 +204,15 @@ class IntervalMixin(ErrorModels):
     def _twin(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
         return clone(self).set_params(**{**getattr(self, "_fitted_with", {}), **settings})
+
+
+def check_in_memory(X: Any) -> None:
+    """Refuse a Dask collection, which is predicted as lazily as it is."""
+    if is_collection(X):
+        raise TypeError(
+            f"Intervals and distributions take rows in memory; got a lazy {type(X).__name__}. Call X.compute() first, "
+            "or ask for one partition after the other."
+        )
 
 
 def fit_quietly(model: Any, *data: Any) -> Any:

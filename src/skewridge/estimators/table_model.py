@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from sklearn.pipeline import Pipeline
 
+from skewridge._validation import check_same_order
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.nodes.sample_weights import routing_is_on
 from skewridge.tables.encoder import TableEncoder
@@ -30,6 +31,8 @@ class TableModel(Pipeline):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit encoder and estimator; groups are kept together by both."""
+        for own in (y, *(params.get(name) for name in BY_ROW)):
+            check_same_order(X, own)
         if routing_is_on():
             return super().fit(X, y, **params)
         (first, _), (last, _) = self.steps[0], self.steps[-1]
@@ -45,6 +48,8 @@ class TableModel(Pipeline):
 
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals are made of, of the rows of the fit or of others, as the estimator does."""
+        check_same_order(X, y)
+        check_same_order(X, sample_weight)
         encoded = None if X is None else self._encoded(X)
         self.steps[-1][1].calibrate(encoded, y, sample_weight)
         return self

@@ -14,7 +14,7 @@ from skewridge.distribution.point_masses import PointMasses
 from skewridge.estimators.error_models import ErrorModel
 from skewridge.persist._compound import Items, Maybe, Record
 from skewridge.persist._forms import END, GLOBAL
-from skewridge.persist._layouts import Field, Floats, Ints, Kind, Texts
+from skewridge.persist._layouts import Field, Floats, Ints, Kind, Number, Texts
 from skewridge.persist._regressors import cuts
 
 
@@ -69,7 +69,14 @@ MASSES = Record(
 )
 ERROR_MODEL = Record(
     ErrorModel,
-    {"noise": Maybe(GLOBAL), "masses": Maybe(MASSES), "low": END, "high": END},
+    {
+        "noise": Maybe(GLOBAL),
+        "masses": Maybe(MASSES),
+        "low": END,
+        "high": END,
+        "origin": Number(),
+        "step": Number(0),
+    },
     holds=_error_model_holds,
     alone=True,
 )

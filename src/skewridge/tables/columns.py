@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def codes_of(column: Column, values: Any) -> FloatArray:
     texts, places = texts_of(values)
     if column.kind == "boolean":
         known = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-        found = [known.get(text.casefold(), UNSEEN) for text in texts]
+        found = [known.get(text.strip().casefold(), UNSEEN) for text in texts]
     else:
         known = {level: float(i) for i, level in enumerate(column.levels)}
         found = [known.get(text, UNSEEN) for text in texts]
@@ -191,10 +192,12 @@ def _numbers(column: Column, values: Any) -> FloatArray:
     check_plain(f"Column {column.name!r}", values)
     plain = values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values
     if column.writing is not None and not pd.api.types.is_numeric_dtype(plain):
-        texts, places = texts_of(plain)
+        typed = plain.map(lambda value: isinstance(value, Number)).to_numpy(dtype=bool)
+        texts, places = texts_of(plain.where(~typed))
         found, odd_texts = read_numbers(texts, column.writing)
         numbers = np.append(found, np.nan)[places]
-        odd = np.flatnonzero(np.array([*odd_texts, False])[places])
+        numbers[typed] = plain[typed].to_numpy(dtype=np.float64, na_value=np.nan)  # not by their text: 1.5 is no 1,5
+        odd = np.flatnonzero(np.array([*odd_texts, False])[places] & ~typed)
     else:
         numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())

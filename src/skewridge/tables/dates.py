@@ -53,12 +53,18 @@ def find_date_writing(counts: Mapping[str, int]) -> str | None:
     >>> find_date_writing({"2016-09-03T10:00:00Z": 1}), find_date_writing({"3 rooms": 1})
     ('iso', None)
     """
+    import pandas as pd
+
     told = {text.strip(): count for text, count in counts.items() if not is_gap_word(text)}
     least = NEARLY_ALL * sum(told.values())
     for pattern, name in ((_ISO, "iso"), (_NUMBERS, ""), (_WORDS, "words"), (_TIME, "time")):
         found = {text: match for text in told if (match := pattern.fullmatch(text))}
         if found and sum(told[text] for text in found) >= least:
-            return name or _which_first(list(found.values()))
+            writing = name or _which_first(list(found.values()))
+            days = as_days(pd.Series(list(found), dtype=object), writing)
+            read = sum(told[text] for text, day in zip(found, days.tolist(), strict=True) if not np.isnan(day))
+            if read >= least:  # 75:30 and 31.31.20 look like times, and are none
+                return writing
     return None
 
 

@@ -124,7 +124,7 @@ def _split(text: str) -> tuple[str, str]:
     found = _PARTS.fullmatch(text.strip().replace("\u2212", "-"))
     if found is None:
         return "", ""
-    return found["number"].strip(), (found["before"] or found["after"] or "").strip()
+    return found["number"].strip(), f"{found['before'] or ''} {found['after'] or ''}".strip()
 
 
 def _number(text: str, writing: Writing) -> float | None:
