@@ -82,7 +82,6 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "n_features": int(model.n_features_in_),
         "seconds": seconds,
         "chosen": facts(model),
-        "also": " --interval 0.9" if isinstance(model, HonestEstimator) else "",
     }
     told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
     if len(judged):
@@ -91,7 +90,8 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
         data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
         told += as_table(data["held_out"])
-    return Answer(data, [*told, *_as_text(data)])
+    more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
+    return Answer(data, [*told, *_as_text(data, more)])
 
 
 def _check_places(request: FitRequest, page: str) -> None:
@@ -108,13 +108,10 @@ def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, tar
     """Tell about the model on one page, by the rows that were held out."""
     import pandas as pd
 
-    from skewridge._atomic import atomic_file
-    from skewridge.reporting import collect, render
+    from skewridge.reporting import report
 
     named = pd.Series(rows.response, index=rows.features.index, name=target)
-    told = render(collect(model, rows.features, named, y_ref=y_ref))
-    with atomic_file(page) as file:
-        file.write(told.encode())
+    report(model, rows.features, named, page, y_ref=y_ref)
     return page
 
 
@@ -164,12 +161,12 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-def _as_text(data: dict[str, Any]) -> list[str]:
+def _as_text(data: dict[str, Any], more: str) -> list[str]:
     chosen = ", ".join(f"{name} {value}" for name, value in data["chosen"].items())
     return [
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
         f"{data['n_features']} features, {data['seconds']:.1f} s",
         f"chosen: {chosen}",
         f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
-        f"next: skewridge predict {data['model']} DATA{data['also']}",
+        f"next: skewridge predict {data['model']} DATA{more}",
     ]

@@ -18,6 +18,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.distribution.joining import join_slices
+from skewridge.distribution.pareto import weighted_median
 from skewridge.distribution.shape import ErrorShape, shape_of
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
@@ -159,18 +160,12 @@ def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, f
     if len(there) < 2:
         return False
     parts = [folds == fold for fold in there]
-    medians = np.array([_median(errors[part], weights[part]) for part in parts])
+    medians = np.array([weighted_median(errors[part], weights[part]) for part in parts])
     about = errors - medians[np.searchsorted(there, folds)]
     low, high = _tails(about, weights, Fraction(1, 20))
     fewest = min(weights[part].sum() for part in parts)
     rounding = 1e-9 * np.max(np.abs(prediction) + np.abs(y))
     return bool(np.ptp(medians) > (high - low) * (_APART + 2.0 / np.sqrt(fewest)) + rounding)
-
-
-def _median(errors: FloatArray, weights: FloatArray) -> float:
-    order = np.argsort(errors, kind="stable")
-    reached = np.cumsum(weights[order])
-    return float(errors[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
 def calibration_of(

@@ -167,7 +167,7 @@ def fit_members(
     guide = (np.hstack([crossed.values, beside]) - mean) / spread
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, job)
     models = tuple(fit.model for fit in locals_)
-    levels = TwoLevels(_as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
+    levels = TwoLevels(as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
     left_out = alone.within([crossed.values, *others])
     return MembersFit(replace(alone, levels=levels), left_out, level_one, _learned(level_one, locals_))
@@ -201,7 +201,8 @@ def _fit_level_one(
     )
 
 
-def _as_model(fit: GlobalFit) -> GlobalModel:
+def as_model(fit: GlobalFit) -> GlobalModel:
+    """A fitted level 1 as it predicts and is saved."""
     model = fit.model
     return GlobalModel(
         transform=fit.transform,

@@ -6,6 +6,7 @@ what is to be measured, so scales of training rows are cross-fitted; new rows ge
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import frexp
 from typing import Any
 
@@ -20,6 +21,7 @@ from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
+from skewridge.levels.members import as_model
 from skewridge.levels.model import GlobalModel
 from skewridge.response.sampling import candidate_rows
 
@@ -123,15 +125,4 @@ def _explains(values: FloatArray, sizes: FloatArray, weights: FloatArray) -> boo
 
 def _mean_model(fit: GlobalFit, crossed: CrossFit) -> GlobalModel:
     """The mean of the fits that have seen one half of the rows each."""
-    model = fit.model
-    return GlobalModel(
-        transform=fit.transform,
-        centers=crossed.centers,
-        coef=crossed.coef,
-        kernel=model.basis.kernel,
-        intercepts=crossed.intercepts,
-        low=model.low,
-        high=model.high,
-        means=fit.means,
-        units=fit.units,
-    )
+    return replace(as_model(fit), centers=crossed.centers, coef=crossed.coef, intercepts=crossed.intercepts)

@@ -13,7 +13,7 @@ from skewridge.distribution.intervals import SOURCES, Calibration
 from skewridge.distribution.point_masses import PointMasses
 from skewridge.estimators.error_models import ErrorModel
 from skewridge.persist._compound import Items, Maybe, Record
-from skewridge.persist._forms import END, GLOBAL
+from skewridge.persist._forms import END, GLOBAL, width_of
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Number, Texts
 from skewridge.persist._regressors import cuts
 
@@ -33,15 +33,10 @@ def _error_model_holds(model: ErrorModel) -> bool:
 def errors_hold(estimator: Any) -> bool:
     """Whether every output has errors, and their scale depends on its rows and predictions."""
     models = getattr(estimator, "_error_models", ())
-    widths = {_width(model.noise.transform) for model in models if model.noise is not None}
+    widths = {width_of(model.noise.transform) for model in models if model.noise is not None}
     if models and len(models) != len(getattr(estimator, "calibration_", ())):
         return False
     return widths <= {estimator.n_features_in_ + 1}
-
-
-def _width(transform: Any) -> int:
-    forms = getattr(transform, "forms", transform)
-    return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
 
 
 CALIBRATION = Record(

@@ -5,6 +5,8 @@ Letters of lengths: d columns, D features that the kernel sees, m centres, p out
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skewridge.features.rank_forms import FeatureForms
@@ -16,6 +18,12 @@ from skewridge.persist._layouts import Bools, Floats, Ints, Length, Number
 from skewridge.persist._regressors import kernel_layout
 
 END = Number(-np.inf, np.inf)
+
+
+def width_of(transform: Any) -> int:
+    """How many columns a Scaling, forms or scaled forms take."""
+    forms = getattr(transform, "forms", transform)
+    return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
 
 
 def _forms_hold(forms: FeatureForms) -> bool:

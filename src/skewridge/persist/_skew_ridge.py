@@ -22,7 +22,7 @@ from skewridge.persist._adaptive import CENTER_TUNING
 from skewridge.persist._compound import Items, Maybe, OneOrTuple, Packed, Record
 from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
-from skewridge.persist._forms import END, FORMS, GLOBAL
+from skewridge.persist._forms import END, FORMS, GLOBAL, width_of
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
 from skewridge.persist._regressors import FLAG, INTERVALS, POSITIVE, WHOLE, kernel_layout
 from skewridge.ridge.linear import LinearModel
@@ -38,7 +38,7 @@ def _local_holds(model: LocalModel) -> bool:
 def _levels_hold(levels: TwoLevels) -> bool:
     """Whether level 1 takes the rows that local fits take, its guide is as wide, and these know forms and guides."""
     own = [levels.level_one.transform, levels.forms]
-    widths = {_width(transform) for transform in own}
+    widths = {width_of(transform) for transform in own}
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
     n_guides = {model.cells.n_guides for model in levels.locals}
     guide, first = levels.guide, levels.level_one
@@ -46,11 +46,6 @@ def _levels_hold(levels: TwoLevels) -> bool:
     if not wide or guide.kernel != first.kernel:
         return False
     return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
-
-
-def _width(transform: Any) -> int:
-    forms = getattr(transform, "forms", transform)
-    return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
 
 
 def _members_hold(model: BlendedModel) -> bool:

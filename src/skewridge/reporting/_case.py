@@ -20,6 +20,7 @@ from skewridge.metrics import rare_region
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import slice_labels
 
+COVERAGE = 0.9  # of intervals
 MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
 
 SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span the estimate, and what they are called
@@ -83,6 +84,15 @@ class Case:
 
     def _rare(self, values: FloatArray) -> BoolArray:
         return rare_region(values, self.y_ref, slices=self.rule) & self.sliced
+
+    @cached_property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """The ends of every row's interval, of the output that is judged."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # infinite ones are counted
+            ends = self.fitted.predict_interval(self.inputs, COVERAGE)
+        low, high = (values if values.ndim == 1 else values[:, self.output or 0] for values in ends)
+        return low, high
 
     @cached_property
     def starts(self) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +10,10 @@ import numpy as np
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.metrics import balanced_mse, sera
 from skewridge.reporting import _levels
-from skewridge.reporting._case import Case, Part
+from skewridge.reporting._case import COVERAGE, Case, Part
 from skewridge.reporting._likely import likely
 from skewridge.reporting._response import records
 
-COVERAGE = 0.9
 MOST_POINTS = 2000  # rows that are drawn one by one
 ROWS = {True: "fitted", False: "new", None: "unknown"}
 SEED = 0  # which of more rows are drawn must not differ from report to report
@@ -89,10 +87,7 @@ def _points(case: Case) -> dict[str, Any]:
 
 def _intervals(case: Case) -> dict[str, Any]:
     """How often intervals of a calibrated model hold the response: promised overall, and told where it is rare."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # infinite ones are counted
-        ends = case.fitted.predict_interval(case.inputs, COVERAGE)
-    low, high = (values if values.ndim == 1 else values[:, case.output or 0] for values in ends)
+    low, high = case.interval
     held, width = (low <= case.y) & (case.y <= high), high - low
     return {
         "coverage": COVERAGE,

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.reporting._case import Case
+from skewridge.reporting._case import COVERAGE, Case
 
-COVERAGE = 0.9
 LEVELS = (0.9, 0.95, 0.98, 0.99)  # of the training response: thresholds
 N_BANDS, FEWEST_ROWS = 5, 100  # of the prediction and of every column; rows of a band
 OFF = 4.0  # standard errors of a band's coverage, beyond which it is told
@@ -19,12 +18,12 @@ OFF = 4.0  # standard errors of a band's coverage, beyond which it is told
 def likely(case: Case) -> dict[str, Any]:
     """Return stated and counted exceedances, coverage by bands of prediction and columns, and the upper tail."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # infinite intervals are counted elsewhere
+        warnings.simplefilter("ignore")  # the model warned when it was calibrated
         found = case.fitted.predict_distribution(case.inputs)
-        low, high = case.fitted.predict_interval(case.inputs, COVERAGE)
     thresholds = np.unique(np.quantile(case.y_ref, LEVELS))
     above = _of(case, found.sf(thresholds))
-    inside = (_of(case, low) <= case.y) & (case.y <= _of(case, high))
+    low, high = case.interval
+    inside = (low <= case.y) & (case.y <= high)
     named = [("prediction", case.predicted), *_columns(case)]
     bands = [_band(name, values, inside) for name, values in named]
     return {
