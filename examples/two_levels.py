@@ -89,7 +89,7 @@ def draw_line(n_rows):
     axes[0, 0].plot(places, np.full(len(places), -0.3), "|", color=BLUE, ms=12, mew=0.4)
     axes[0, 0].annotate(f"{len(places)} centres", (0.3, -0.18), color=BLUE, fontsize="small")
     strips(axes[1, 0], model, grid, -0.45, -0.2)
-    axes[1, 0].annotate("cells of four partitions", (0.3, -0.18), color=BLUE, fontsize="small")
+    axes[1, 0].annotate("cells of three partitions", (0.3, -0.18), color=BLUE, fontsize="small")
     return figure
 
 

@@ -314,3 +314,28 @@ def test_a_common_scale_moves_all_scales_as_one(kernel):
     again = learn_kernel(kernel, (Z * start), Y, seed=0, scales=np.ones(4), common_scale=True, n_steps=40)
     np.testing.assert_allclose(again.scales, factor, rtol=1e-9)
     assert risk(kernel, Z, Y, found) < risk(kernel, Z, Y, learn_kernel(kernel, Z, Y, seed=0, scales=start, n_steps=0))
+
+
+def test_a_hint_moves_the_start_half_way_and_no_unit_counts():
+    Z = np.random.default_rng(0).normal(size=(500, 3))
+    Y = Z[:, :1]
+    equal = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0).scales
+    for unit in (1.0, 1e-9):
+        found = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=unit * np.array([16.0, 1.0])).scales
+        assert found / found[2] == pytest.approx([2.0, 0.5, 1.0])  # a third feature that the hint does not know
+    assert found.min() < equal[0] < found.max()  # the median distance is 1 again
+    none = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=np.zeros(3)).scales
+    np.testing.assert_array_equal(none, equal)
+    far = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=np.array([1.0, 0.0, 1e-3])).scales
+    assert far[1] == far[2] > 0.0
+
+
+def test_with_a_hint_balls_find_two_columns_among_twenty():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(4000, 22))
+    Y = np.sin(6 * Z[:, :1]) * np.cos(5 * Z[:, 1:2]) + 0.1 * rng.normal(size=(4000, 1))
+    hint = np.append([4.0, 4.0], np.full(20, 0.1))
+    errors = [
+        np.nanmean(learn_kernel(MATERN, Z, Y, seed=0, local=True, hint=own).losses[-20:]) for own in (None, hint)
+    ]
+    assert errors[1] < 0.1 < 0.5 < errors[0]

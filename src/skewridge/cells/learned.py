@@ -99,6 +99,7 @@ def fit_local(
     weights: FloatArray | None = None,
     groups: IntArray | None = None,
     learned: LearnedKernel | None = None,
+    hint: FloatArray | None = None,
     job: Job | None = None,
 ) -> LocalFit:
     """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
@@ -112,6 +113,7 @@ def fit_local(
     settings : LocalSettings
     weights : (n,) array of loss weights for the learning; None: the frequencies
     learned : LearnedKernel over all forms and the guide, instead of learning
+    hint : (D,) array of scales of the forms in a global fit, half-way to which learning starts
     job : Job
 
     Examples
@@ -138,6 +140,7 @@ def fit_local(
         frequencies=frequencies,
         weights=weights,
         groups=groups,
+        hint=hint,
     )
     used = used_forms(learned.scales[: forms.shape[1]], learned.scales)
     scales = np.append(learned.scales[used], learned.scales[forms.shape[1] :])

@@ -17,6 +17,7 @@ from skewridge._validation import check_integer
 
 CELL_SIZE = 1200
 N_PARTITIONS = 4
+GUIDED_CELL_SIZE, GUIDED_PARTITIONS = 1000, 3  # of cells that see beyond their walls, through a guide
 LEAST_CELL_SIZE = 8  # so that every cell holds two rows, which leave-one-out needs
 QUANTILES = (0.4, 0.6)
 EVEN_SHARE = 0.25  # of a node's rows on the smaller side of a split that is taken as it was drawn

@@ -15,6 +15,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
@@ -26,6 +27,7 @@ from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
 from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, columns_of
+from skewridge.levels.planning import is_small
 from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
@@ -50,8 +52,8 @@ class LevelSettings:
     """
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
-    n_partitions: int = LocalSettings.n_partitions
-    cell_size: int = LocalSettings.cell_size
+    n_partitions: int = GUIDED_PARTITIONS
+    cell_size: int = GUIDED_CELL_SIZE
     centers: CenterSettings = field(default_factory=CenterSettings)
     seed: int = 0
     scoring: str = "mse"
@@ -165,7 +167,7 @@ def fit_members(
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
     guide = (np.hstack([crossed.values, beside]) - mean) / spread
-    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, job)
+    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, level_one.choice.learned, job)
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
@@ -232,9 +234,11 @@ def _fit_locals(
     guide: FloatArray,
     settings: LevelSettings,
     learned: Learned | None,
+    level_one: LearnedKernel | None,
     job: Job,
 ) -> list[LocalFit]:
     """One local fit for every kernel, side by side; threads that are left over solve cells."""
+    hint = None if level_one is None else _hint(level_one.scales, rows)
     inner = replace(job.here, n_jobs=max(1, job.here.n_threads // len(settings.kernels)), verbose=0)
 
     def fit(place: int) -> LocalFit:
@@ -247,10 +251,16 @@ def _fit_locals(
             weights=rows.loss_weights,
             groups=rows.groups,
             learned=None if learned is None else learned.locals[place],
+            hint=hint,
             job=inner,
         )
 
     return list(run(fit, range(len(settings.kernels)), job.here, "local fits"))
+
+
+def _hint(scales: FloatArray, rows: Rows) -> FloatArray:
+    """Level 1's scales as local learning starts from them; nearer to equal ones where rows are few to learn from."""
+    return np.sqrt(scales) if is_small(len(rows), rows.X.shape[1]) else scales
 
 
 def _ends(rows: Rows, settings: LevelSettings) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
-from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.ridge.draws import BATCHES, batch_rows
@@ -38,8 +38,8 @@ class LevelSize:
     n_columns: int
     n_kernels: int = N_KERNELS
     n_outputs: int = 1
-    n_partitions: int = N_PARTITIONS
-    cell_size: int = CELL_SIZE
+    n_partitions: int = GUIDED_PARTITIONS
+    cell_size: int = GUIDED_CELL_SIZE
     outer_folds: bool = True
     n_companions: int = 0
     n_draws: int | None = None

@@ -8,7 +8,7 @@ signs, on runs of neighbouring rows and with a kernel that was learned before:
 - errors of rows left out one by one are like those of the rows next to them.
 
 Rows in random order show the first at most once in a hundred times, whatever their distribution:
-runs are then like the 99 random draws that they are compared with.
+runs are then like the 99 random draws that they are compared with (9, where these show it already).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from skewridge.ridge.leave_one_out import errors_by_group, projected_inverse
 MOST_ROWS, N_RUNS = 600, 10
 FEWEST_ROWS = 40
 N_RANDOM = 99
+FEWEST_RANDOM = 9  # of these, where runs are like them
 MOST_RISE = 3.0  # of the squared error, when runs are left out instead of random rows
 LEAST_SHARE = 0.05  # of the variance: smaller errors of runs left out are not worth a warning
 MOST_CORRELATION = 0.3
@@ -39,7 +40,7 @@ class Adjacency:
     Attributes
     ----------
     run_error, random_error, most_random : float, squared errors over the variance of y, of runs left out as a
-        whole, of as many random rows left out together, and the largest of these
+        whole, of as many random rows left out together (their mean over draws), and the largest of these
     correlation : float, between left-out errors of rows and of the rows after them
     n_pairs : int, of such rows
     """
@@ -53,7 +54,7 @@ class Adjacency:
     @property
     def concern(self) -> str | None:
         """What a user should know; None where rows may well be independent."""
-        if self.run_error > max(MOST_RISE * self.most_random, LEAST_SHARE):
+        if _stands_out(self.run_error, self.most_random):
             return (
                 "Rows that stand near each other in the file tell on each other: left out together their squared "
                 f"error is {self.run_error:.2g} of the variance of y, and {self.random_error:.2g} for as many random "
@@ -131,8 +132,7 @@ def adjacency(
         with one_blas_thread():
             P = projected_inverse(kernel, Z, ridge / frequencies)
             A = P @ (Y - Y.mean(axis=0))
-            orders = [shuffle(np.arange(len(Z)), len(Z), 0, number) for number in range(1, N_RANDOM + 1)]
-            together, *random = (_error(P, A, runs[o], frequencies) for o in [np.arange(len(Z)), *orders])
+            together, random = _compare(P, A, runs, frequencies)
     except np.linalg.LinAlgError:  # a kernel that the fit itself could only use with a larger ridge
         return None
     near = runs[1:] == runs[:-1]
@@ -144,6 +144,20 @@ def adjacency(
         correlation=_correlation(errors, Y, near),
         n_pairs=int(near.sum()),
     )
+
+
+def _compare(P: FloatArray, A: FloatArray, runs: IntArray, frequencies: FloatArray) -> tuple[float, list[float]]:
+    """Squared errors of runs left out, and of as many random rows, drawn until they show that runs are like them."""
+    n, together = len(A), _error(P, A, runs, frequencies)
+    random = list[float]()
+    while len(random) < FEWEST_RANDOM or (len(random) < N_RANDOM and _stands_out(together, max(random))):
+        order = shuffle(np.arange(n), n, 0, len(random) + 1)
+        random.append(_error(P, A, runs[order], frequencies))
+    return together, random
+
+
+def _stands_out(together: float, most_random: float) -> bool:
+    return together > max(MOST_RISE * most_random, LEAST_SHARE)
 
 
 def _error(P: FloatArray, A: FloatArray, groups: IntArray, frequencies: FloatArray) -> float:

@@ -31,6 +31,8 @@ AVERAGED = 0.3  # the last steps, whose mean is the answer
 LEAST_LOSS = 1e-4  # of the variance: below, steps get shorter with the loss
 START_RIDGE, START_TREND = 0.01, 1.0
 RIDGES, TRENDS = (1e-7, 30.0), (1e-4, 1e4)
+HINTED = 0.5  # how far, in logarithms, starting scales go from equal ones to those that are known of another fit
+LEAST_HINT = 1e-3  # of the largest scale of that fit
 MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
 RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
 PAIRS = 2000  # of rows that the median distance is taken over
@@ -85,6 +87,7 @@ def learn_kernel(
     weights: FloatArray | None = None,
     groups: IntArray | None = None,
     scales: FloatArray | None = None,
+    hint: FloatArray | None = None,
     learn_scales: bool = True,
     common_scale: bool = False,
     ridge: float | None = None,
@@ -105,7 +108,9 @@ def learn_kernel(
     frequencies : (N,) array, how often every row occurs; None: once
     weights : (N,) array of loss weights >= 0, frequencies times scores; None: the frequencies
     groups : (N,) array, rows that are left out together, at least two groups; None: every row on its own
-    scales : (d,) array of starting values; None: 1 / median distance
+    scales : (d,) array of starting values; None: all alike, so that the median distance is 1
+    hint : (h,) array of scales that another fit has learned for the first h features: all alike becomes half-way
+        to these. Balls of many features are no neighbourhoods until the few that matter are known
     learn_scales : bool, False keeps the starting scales
     common_scale : bool, True multiplies all starting scales by one learned factor: a bandwidth
     ridge : float, keeps the ridge at this value; None learns it
@@ -134,7 +139,9 @@ def learn_kernel(
         weights=f if weights is None else weights,
         groups=groups,
     )
-    start = _start(rows, scales, ridge, learn_scales, seed)
+    if scales is None:
+        scales = _equal_scales(rows, hint, seed)
+    start = _start(rows, scales, ridge, learn_scales)
     start = replace(start, common=common_scale)
     draws = _draws(rows, local, batch_size or batch_rows(*Z.shape), seed)
     theta, losses = start.theta, np.full(n_steps, np.nan)
@@ -178,14 +185,11 @@ def _standardised(Y: FloatArray, frequencies: FloatArray) -> FloatArray:
 
 def _start(
     rows: _Rows,
-    scales: FloatArray | None,
+    scales: FloatArray,
     ridge: float | None,
     learn_scales: bool,
-    seed: int,
 ) -> _Start:
     d, scaled = rows.Z.shape[1], rows.kernel.name not in BANDWIDTH_FREE
-    if scales is None:
-        scales = np.full(d, 1.0 / _median_distance(rows.kernel, rows.Z, seed) if scaled else 1.0)
     first_ridge, k = START_RIDGE if ridge is None else ridge, rows.Q.shape[1]
     return _Start(
         theta=np.log(np.append(scales, [first_ridge, *[START_TREND] * k])),
@@ -195,10 +199,21 @@ def _start(
     )
 
 
-def _median_distance(kernel: Kernel, Z: FloatArray, seed: int) -> float:
+def _equal_scales(rows: _Rows, hint: FloatArray | None, seed: int) -> FloatArray:
+    """Scales that are all alike, or half-way to a hint, and make the median distance 1; 1 for kernels without any."""
+    scales = np.ones(rows.Z.shape[1])
+    if rows.kernel.name in BANDWIDTH_FREE:
+        return scales
+    if hint is not None and hint.max(initial=0.0) > 0.0:
+        logs = np.log(np.maximum(hint, LEAST_HINT * hint.max()))
+        scales[: len(hint)] = np.exp(HINTED * (logs - logs.mean()))
+    return np.asarray(scales / _median_distance(rows.kernel, rows.Z, scales, seed))
+
+
+def _median_distance(kernel: Kernel, Z: FloatArray, scales: FloatArray, seed: int) -> float:
     """The median distance, in bandwidths, of random pairs that are apart; 1 where none is."""
     some = shuffle(np.arange(min(PAIRS, len(Z))), len(Z), seed, 0)
-    gaps = np.abs(Z[some] - Z[np.roll(some, 1)])
+    gaps = np.abs(Z[some] - Z[np.roll(some, 1)]) * scales
     distances = gaps.sum(axis=1) if kernel.name == "laplacian" else np.sqrt(np.sum(gaps**2, axis=1))
     apart = distances[distances > 0.0]
     return float(np.median(apart)) / float(kernel.bandwidth or 1.0) if len(apart) else 1.0
