@@ -12,6 +12,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._likely import Likely
+from skewridge.cli._options import Reading
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
@@ -32,7 +33,7 @@ class PredictRequest:
     data: Sequence[str]
     missing: str | None = None
     jobs: int = -1
-    delimiter: str | None = None
+    reading: Reading | None = None
 
 
 def predict_table(
@@ -103,7 +104,8 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: S
     files = find_files(request.data)
     texts = {column.name for column in needed if column.levels}
     used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
-    frame = as_frame(read_tables(files, texts=texts, named={*used, *named}, delimiter=request.delimiter))
+    every = {*used, *named}
+    frame = as_frame(read_tables(files, texts=texts, named=every, reading=request.reading, say=screen.note))
     check_columns([column.name for column in needed], frame.columns)
     extra = [name for name in frame.columns if name not in used]
     if extra:
