@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skewridge import load_model
 from skewridge.cli import main
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
@@ -179,3 +180,36 @@ def test_sheets_are_named_and_the_first_is_said(capsys):
     assert "book.xlsx has no sheet 'x'; it has 'houses', 'notes'" in error(
         capsys, "fit", "book.xlsx", *FIT, "--sheet", "x"
     )
+
+
+@pytest.fixture
+def small_memory(monkeypatch):
+    """A machine that holds fits, and not the text of a table."""
+    monkeypatch.setattr("skewridge.io.memory.TEXT", 1e-9)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_table_that_memory_does_not_hold_is_fitted_and_predicted_in_pieces(capsys):
+    HOUSES.to_csv("rows.csv", index=False, sep=";", decimal=",")
+    data = answer(capsys, "fit", "rows.csv", *FIT, "--exclude", "rooms")
+    assert (data["features"], data["n_rows"]) == (["fläche"], 60)
+    assert any("is read in pieces: columns must be numbers without gaps" in note for note in data["notes"])
+    assert "read as: semicolon, decimal comma" in data["notes"]
+    refused = error(capsys, "predict", "model.skr", "rows.csv")
+    assert "whose predictions go to Parquet. Name a .parquet file by --output; got predictions.csv" in refused
+    assert answer(capsys, "predict", "model.skr", "rows.csv", "-o", "out.parquet")["output"] == "out.parquet"
+    model = load_model("model.skr")
+    assert np.array_equal(pd.read_parquet("out.parquet")["prediction"], model.predict(HOUSES[["fläche"]]))
+    assert "rows.csv is read as a whole" in error(capsys, "predict", "model.skr", "rows.csv", "--keep", "price")
+    refused = error(capsys, "fit", "rows.csv", *FIT, "--holdout", "0.1")
+    assert "--holdout and --report need the table in memory, which does not hold it" in refused
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_table_that_memory_does_not_hold_is_refused_with_figures(capsys):
+    refused = error(capsys, "fit", "plain.csv", "-t", "price")
+    assert "plain.csv is read as a whole, which needs at least 978 bytes, and the machine has" in refused
+    assert "--estimator adaptive with columns of numbers only" in error(capsys, "diagnose", "plain.csv", "-t", "price")
+    HOUSES.assign(town="Oslo").to_csv("rows.csv", index=False)
+    refused = error(capsys, "fit", "rows.csv", *FIT)
+    assert "column 'town' should hold numbers; row 0 holds 'Oslo'" in refused

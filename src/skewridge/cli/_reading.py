@@ -45,10 +45,10 @@ def read_tables(
     except ModuleNotFoundError as error:
         raise ImportError(f"Tables need {error.name}: pip install 'skewridge[cli]'.") from error
 
-    options = _options(reading)
+    options = read_options(reading)
     found = [_read(file, texts, named, options) for file in files]
     if say is not None:
-        _tell(dict(zip(files, (how for _, how in found), strict=True)), say)
+        tell_dialects(dict(zip(files, (how for _, how in found), strict=True)), say)
     frames = [table.to_pandas(ignore_metadata=True) for table, _ in found]
     for frame in frames:
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
@@ -64,7 +64,7 @@ def read_tables(
     return pd.concat([f[frames[0].columns] for f in frames], keys=map(_spoken, files), names=["file", "row"])
 
 
-def _options(reading: Reading | None) -> ReadOptions:
+def read_options(reading: Reading | None) -> ReadOptions:
     """What was said, for the reader; a tab may be written as shells hand it on."""
     said = reading or Reading()
     return ReadOptions(*said._replace(delimiter="\t" if said.delimiter == "\\t" else said.delimiter))
@@ -88,7 +88,7 @@ def _called(path: str) -> Iterator[None]:
         raise type(error)(str(error).replace(path, SPOKEN)) from error
 
 
-def _tell(found: dict[str, str], say: Callable[[str], None]) -> None:
+def tell_dialects(found: dict[str, str], say: Callable[[str], None]) -> None:
     """Tell how files were read, once for all that were read alike."""
     for how in dict.fromkeys(filter(None, found.values())):
         alike = [_spoken(file) for file in found if found[file] == how]

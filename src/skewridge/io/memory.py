@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from skewridge.engine.memory import MACHINE
+from skewridge.engine.memory import MACHINE, Budget
 
 TEXT = 0.5  # of the memory, for the text of a table; the rest is for what becomes of it
+
+
+def holds_table(n_bytes: float, limit: float | None = None) -> bool:
+    """Whether a table of so many bytes may be read as a whole."""
+    return Budget(limit, TEXT).holds(n_bytes)
 
 
 def require_table(url: str, n_bytes: float) -> None:
@@ -14,5 +19,6 @@ def require_table(url: str, n_bytes: float) -> None:
     replace(MACHINE, share=TEXT).require(
         n_bytes,
         f"{url} is read as a whole, which needs at least {{need}},",
-        "Take fewer rows, or fit AdaptiveKernelRidge by fit_source in Python, which reads files in pieces.",
+        "Take fewer rows, or --estimator adaptive with columns of numbers only, in Python AdaptiveKernelRidge and "
+        "fit_source, which read files in pieces.",
     )
