@@ -494,7 +494,7 @@ def test_models_that_no_table_fits_are_refused(capsys):
         (["predict", "new.csv", "new.csv"], "cannot be loaded as a model"),
         (["evaluate", "model.skr", "new.csv", "-t", "prize"], "has no column 'prize'"),
         (["info", "train.csv"], "cannot be loaded as a model"),
-        (["fit", "model.skr", *OPTIONS, "-o", "other.skr"], "model.skr names no Parquet or CSV file"),
+        (["fit", "model.skr", *OPTIONS, "-o", "other.skr"], "model.skr names no table"),
         (["fit", "empty.csv", *OPTIONS], "cannot be read as CSV: No columns"),
         (["fit", "header.csv", *OPTIONS], "has 0 rows"),
         (["fit", "binary.csv", *OPTIONS], "cannot be read as CSV"),

@@ -101,16 +101,36 @@ def test_every_kind_of_csv_is_read(tmp_path, ending):
     assert np.array_equal(found.predict(FRAME[["a", "b"]]), expected())
 
 
-def test_a_delimiter_may_be_named_and_is_asked_for(tmp_path):
+@pytest.mark.parametrize("said", [{}, {"delimiter": ";", "decimal": ",", "encoding": "cp1252"}], ids=["found", "said"])
+def test_a_dialect_is_found_or_said(tmp_path, said):
     file = tmp_path / "rows.csv"
-    FRAME.to_csv(file, index=False, sep=";")
-    with pytest.raises(
-        ValueError, match=r"rows\.csv cannot be read as CSV: there is one column only, 'a;b;y'\. Is its delimiter ';'\?"
-    ):
-        fit_source(model(), file, target="y")
-    found = fit_source(model(), file, target="y", delimiter=";")
-    out = predict_source(found, file, tmp_path / "out.parquet", delimiter=";")
+    FRAME.assign(café=1).to_csv(file, index=False, sep=";", decimal=",", encoding="latin-1")
+    found = fit_source(model(), file, target="y", features=["a", "b"], **said)
+    out = predict_source(found, file, tmp_path / "out.parquet", **said)
     assert np.array_equal(pd.read_parquet(out)["prediction"], expected())
+
+
+def test_a_delimiter_that_cuts_nothing_is_questioned(tmp_path):
+    FRAME.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    with pytest.raises(ValueError, match=r"there is one column only, 'a;b;y'\. Is its delimiter ';'\?"):
+        fit_source(model(), tmp_path / "rows.csv", target="y", delimiter="|")
+
+
+@pytest.mark.parametrize("ending", ["feather", "arrow", "jsonl", "ndjson.gz", "xlsx", "csv.zip"])
+def test_every_format_gives_the_same_model(tmp_path, ending):
+    file = tmp_path / f"rows.{ending}"
+    if ending == "csv.zip":
+        FRAME.to_csv(file, index=False)
+    elif ending == "xlsx":
+        pytest.importorskip("openpyxl")
+        FRAME.to_excel(file, index=False)
+    elif "json" in ending:
+        FRAME.to_json(file, orient="records", lines=True, double_precision=15)
+    else:
+        FRAME.to_feather(file)
+    found = fit_source(model(), file, target="y")
+    out = predict_source(found, file, tmp_path / "out.parquet")
+    np.testing.assert_allclose(pd.read_parquet(out)["prediction"], expected(), rtol=1e-9)
 
 
 # What cannot be read is named

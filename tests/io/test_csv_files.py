@@ -3,10 +3,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skewridge.io import csv_files
-from skewridge.io.csv_files import NULLS, Dialect, scan
+from skewridge.io.csv_files import scan
 from skewridge.io.csv_types import read_columns, typed
+from skewridge.io.dialects import NULLS, Dialect
 from skewridge.io.files import open_files
-from skewridge.io.listing import is_csv, kind_of, packing_of
+from skewridge.io.listing import kind_of, packing_of
+from skewridge.io.opening import format_of
+from skewridge.io.options import ReadOptions
 
 pa = pytest.importorskip("pyarrow")
 
@@ -33,10 +36,10 @@ def test_any_texts_are_read_as_they_were_written(rows, size, end, delimiter, tmp
     lines = [delimiter.join(map(written, row)) for row in [("p", 'q "r"\nz', "s"), *rows]]
     file = tmp_path / "rows.csv"
     file.write_bytes((end.join(lines) + end).encode())
-    table = read_columns(str(file), ["p", 'q "r"\nz', "s"], delimiter)
+    table = read_columns(str(file), ["p", 'q "r"\nz', "s"], ReadOptions(delimiter))[0]
     assert table.column_names == ["p", 'q "r"\nz', "s"]
     assert list(zip(*(column.to_pylist() for column in table.columns), strict=True)) == rows
-    parts = open_files(file, delimiter).parts
+    parts = open_files(file, ReadOptions(delimiter)).parts
     assert sum(part.n_rows for part in parts) == len(rows)
     assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
 
@@ -44,7 +47,7 @@ def test_any_texts_are_read_as_they_were_written(rows, size, end, delimiter, tmp
 def test_a_quote_inside_a_field_is_a_character(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_files, "CSV_BYTES", 4)
     (tmp_path / "rows.csv").write_text('a,b\n5" pipe,1\n6" pipe,2\n"x"y,3\n')
-    assert read_columns(str(tmp_path / "rows.csv")).to_pylist() == [
+    assert read_columns(str(tmp_path / "rows.csv"))[0].to_pylist() == [
         {"a": '5" pipe', "b": 1},
         {"a": '6" pipe', "b": 2},
         {"a": "xy", "b": 3},
@@ -66,10 +69,10 @@ def test_a_quote_that_is_left_open_is_told_with_its_place(tmp_path, monkeypatch,
 
 def test_a_single_column_may_lack_values_and_several_skip_empty_lines(tmp_path):
     (tmp_path / "one.csv").write_text("a\n1\n\n3\n")
-    assert read_columns(str(tmp_path / "one.csv"))["a"].to_pylist() == [1, None, 3]
+    assert read_columns(str(tmp_path / "one.csv"))[0]["a"].to_pylist() == [1, None, 3]
     assert [part.n_rows for part in open_files(tmp_path / "one.csv").parts] == [3]
     (tmp_path / "two.csv").write_text("\n\na,b\n1,2\n\n3,4\n")
-    assert read_columns(str(tmp_path / "two.csv"))["b"].to_pylist() == [2, 4]
+    assert read_columns(str(tmp_path / "two.csv"))[0]["b"].to_pylist() == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -92,13 +95,13 @@ def test_delimiters_are_one_character(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     for odd in ("::", "", '"', "\n", "é"):
         with pytest.raises(ValueError, match="delimiter must be one character"):
-            scan(str(tmp_path / "rows.csv"), odd)
+            scan(str(tmp_path / "rows.csv"), ReadOptions(odd))
 
 
 def test_names_tell_kinds():
     assert [kind_of(name) for name in ("a.b.CSV", "a.tsv.GZ", "a.gz", "a")] == [".csv", ".tsv", "", ""]
     assert packing_of("a.csv.Xz") == ".xz"
-    assert is_csv("rows.txt.zst")
+    assert format_of("rows.txt.zst") == "CSV"
     assert Dialect(("a", "\0001"), ",").names == ["a"]
 
 

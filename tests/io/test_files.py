@@ -104,13 +104,13 @@ def test_what_is_no_source_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"There is no file .*nowhere"):
         list_files(tmp_path / "nowhere")
     (tmp_path / "notes.md").touch()
-    with pytest.raises(FileNotFoundError, match=r"names no Parquet or CSV file\. Pass a file \(\.parquet, \.pq, \.csv"):
+    with pytest.raises(FileNotFoundError, match=r"names no table\. Pass a file \(\.csv, \.tsv"):
         list_files(tmp_path)
     parquet(tmp_path / "empty.parquet", ROWS[:0])
     with pytest.raises(ValueError, match="holds no rows"):
         open_files(tmp_path)
     comma_separated(tmp_path / "rows.csv")
-    with pytest.raises(ValueError, match="Parquet and CSV"):
+    with pytest.raises(ValueError, match="CSV and Parquet"):
         open_files(tmp_path)
 
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from skewridge._typing import FloatArray
+from skewridge.cli._options import Reading
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import with_target
 from skewridge.tables.columns import as_frame, check_columns
 
 
-def diagnose_table(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> Answer:
+def diagnose_table(data: Sequence[str], target: str, reading: Reading | None, screen: Screen) -> Answer:
     """Tell whether a response is skewed enough to matter."""
     from skewridge import diagnose
 
-    features, y = _response(data, target, delimiter, screen)
+    features, y = _response(data, target, reading, screen)
     found = diagnose(y, features)
     return Answer(found.to_dict(), [str(found)])
 
@@ -27,13 +28,13 @@ def plan_table(
     nodes: int | None,
     jobs: int,
     memory_limit: str | None,
-    delimiter: str | None,
+    reading: Reading | None,
     screen: Screen,
 ) -> Answer:
     """Tell what fits would need."""
     from skewridge import plan
 
-    features, y = _response(data, target, delimiter, screen)
+    features, y = _response(data, target, reading, screen)
     found = plan(y, features, n_nodes=nodes or "auto", n_jobs=jobs, memory_limit=memory_limit)
     return Answer(found.to_dict(), [str(found)])
 
@@ -46,9 +47,9 @@ def show_demo(folder: str) -> Answer:
     return Answer({})
 
 
-def _response(data: Sequence[str], target: str, delimiter: str | None, screen: Screen) -> tuple[Any, FloatArray]:
+def _response(data: Sequence[str], target: str, reading: Reading | None, screen: Screen) -> tuple[Any, FloatArray]:
     """The other columns, of which only the number matters here, and the response where it is known."""
-    frame = as_frame(read_tables(find_files(data), named=[target], delimiter=delimiter))
+    frame = as_frame(read_tables(find_files(data), named=[target], reading=reading, say=screen.note))
     check_columns([target], frame.columns)
     frame, y = with_target(frame, target, "drop", screen)
     return frame.drop(columns=target), y

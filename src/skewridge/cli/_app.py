@@ -10,9 +10,9 @@ import typer
 
 from skewridge._version import __version__
 from skewridge.cli._options import (
+    FOUND,
     Categorical,
     Data,
-    Delimiter,
     Escape,
     Exclude,
     Features,
@@ -27,15 +27,18 @@ from skewridge.cli._options import (
     Model,
     Ordinal,
     Page,
+    Reading,
     Target,
     Truth,
+    reads_tables,
 )
 from skewridge.cli._screen import Answer, Screen, run
 
 HELP = """Kernel ridge regression for large data whose response is skewed.
 
 From a table to predictions: skewridge fit houses.csv --target price, then
-skewridge predict model.skr new.csv. Tables are CSV or Parquet files, patterns included.
+skewridge predict model.skr new.csv. Tables are CSV, Parquet, Arrow, Excel or JSON
+lines files, patterns included.
 
 Exit codes: 0 done, 1 something is wrong with data, files or settings, 2 the command
 is not understood, 3 a bug, 130 interrupted. A command that fails changes no file.
@@ -58,7 +61,7 @@ def _options(
 ) -> None: ...
 
 
-@app.command()
+@reads_tables(app)
 def fit(
     data: Data,
     target: Target,
@@ -94,7 +97,7 @@ def fit(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)] = 0,
     jobs: Jobs = -1,
     memory_limit: Limit = None,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Fit a model to a table and save it."""
@@ -104,14 +107,14 @@ def fit(
         from skewridge.cli._table import TableRequest
 
         table = TableRequest(
-            data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter, kind
+            data, target, features, exclude, missing, categorical, ordinal, max_categories, reading, kind
         )
         return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit, holdout, report), screen)
 
     run(work, json)
 
 
-@app.command()
+@reads_tables(app)
 def predict(
     model: Model,
     data: Data,
@@ -154,7 +157,7 @@ def predict(
     ] = None,
     escape_formulas: Escape = False,
     jobs: Jobs = -1,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Predict every row of a table.
@@ -167,20 +170,20 @@ def predict(
         from skewridge.cli._predict import PredictRequest, predict_table
         from skewridge.cli._writing import Output
 
-        request, likely = PredictRequest(model, data, missing, jobs, delimiter), Likely(interval, quantiles, exceeds)
+        request, likely = PredictRequest(model, data, missing, jobs, reading), Likely(interval, quantiles, exceeds)
         return predict_table(request, Output(output, escape_formulas), std, keep, likely, screen)
 
     run(work, json)
 
 
-@app.command()
+@reads_tables(app)
 def evaluate(
     model: Model,
     data: Data,
     target: Truth = None,
     missing: MissingAsFitted = None,
     jobs: Jobs = -1,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Measure errors, overall and where rare.
@@ -192,12 +195,12 @@ def evaluate(
         from skewridge.cli._evaluate import evaluate_table
         from skewridge.cli._predict import PredictRequest
 
-        return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
+        return evaluate_table(PredictRequest(model, data, missing, jobs, reading), target, screen)
 
     run(work, json)
 
 
-@app.command()
+@reads_tables(app)
 def report(
     model: Model,
     data: Data,
@@ -205,7 +208,7 @@ def report(
     target: Truth = None,
     missing: MissingAsFitted = None,
     jobs: Jobs = -1,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Tell about a model on one page.
@@ -218,7 +221,7 @@ def report(
         from skewridge.cli._predict import PredictRequest
         from skewridge.cli._report import report_table
 
-        return report_table(PredictRequest(model, data, missing, jobs, delimiter), target, output, screen)
+        return report_table(PredictRequest(model, data, missing, jobs, reading), target, output, screen)
 
     run(work, json)
 
@@ -235,11 +238,11 @@ def info(model: Model, json: Json = False) -> None:
     run(work, json)
 
 
-@app.command()
+@reads_tables(app)
 def diagnose(
     data: Data,
     target: Target,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Tell whether a response is skewed.
@@ -250,12 +253,12 @@ def diagnose(
     def work(screen: Screen) -> Answer:
         from skewridge.cli._advise import diagnose_table
 
-        return diagnose_table(data, target, delimiter, screen)
+        return diagnose_table(data, target, reading, screen)
 
     run(work, json)
 
 
-@app.command()
+@reads_tables(app)
 def plan(
     data: Data,
     target: Target,
@@ -264,7 +267,7 @@ def plan(
     ] = None,
     jobs: Jobs = -1,
     memory_limit: Limit = None,
-    delimiter: Delimiter = None,
+    reading: Reading = FOUND,
     json: Json = False,
 ) -> None:
     """Tell what a fit needs before any work.
@@ -275,7 +278,7 @@ def plan(
     def work(screen: Screen) -> Answer:
         from skewridge.cli._advise import plan_table
 
-        return plan_table(data, target, nodes, jobs, memory_limit, delimiter, screen)
+        return plan_table(data, target, nodes, jobs, memory_limit, reading, screen)
 
     run(work, json)
 

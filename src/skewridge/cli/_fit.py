@@ -16,6 +16,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._holdout import as_table, check_share, held_out, judge
 from skewridge.cli._info import facts
+from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
 from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
@@ -36,6 +37,7 @@ ESTIMATORS = {
     "adaptive": AdaptiveKernelRidge,
     "dac": DacKernelRidge,
 }
+IN_PIECES = ("adaptive", "dac")  # which read a table that memory does not hold
 SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
 
 
@@ -59,6 +61,8 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     model = make_estimator(request)
     page = request.page or f"{splitext(request.output)[0]}.html"
     _check_places(request, page)
+    if _is_in_pieces(request):
+        return _fit_pieces(request, model, screen)
     whole = read_table(request.table, screen)
     places, judged = held_out(whole.response, request.holdout, request.seed)
     table = whole.some(places) if len(judged) else whole
@@ -92,6 +96,36 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         told += as_table(data["held_out"])
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
     return Answer(data, [*told, *_as_text(data, more)])
+
+
+def _is_in_pieces(request: FitRequest) -> bool:
+    """Whether memory does not hold the table, and the estimator does not need it as a whole."""
+    table = request.table
+    is_plain = not (table.categorical or table.ordinal or table.kind)
+    return is_plain and request.estimator in IN_PIECES and exceeds_memory(table.data, request.memory_limit)
+
+
+def _fit_pieces(request: FitRequest, model: Any, screen: Screen) -> Answer:
+    """Fit to a table that memory does not hold, and save."""
+    if request.holdout or request.page:
+        raise ValueError("--holdout and --report need the table in memory, which does not hold it. Leave them out.")
+    start = time.perf_counter()
+    with screen.progress():
+        y = fit_in_pieces(model, request.table, screen)
+    seconds = time.perf_counter() - start
+    save_model(model, request.output, about={"target": request.table.target, "missing": "refuse", "response": y})
+    data = {
+        "model": request.output,
+        "bytes": Path(request.output).stat().st_size,
+        "estimator": type(model).__name__,
+        "target": request.table.target,
+        "features": model.feature_names_in_.tolist(),
+        "n_rows": len(y),
+        "n_features": int(model.n_features_in_),
+        "seconds": seconds,
+        "chosen": facts(model),
+    }
+    return Answer(data, _as_text(data, ""))
 
 
 def _check_places(request: FitRequest, page: str) -> None:

@@ -1,10 +1,15 @@
 """Arguments and options that commands share, and what they say in --help."""
 
-from typing import Annotated
+from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-DATA = "CSV or Parquet files, folders of them, or patterns such as 'part-*.parquet'."
+DATA = (
+    "CSV, Parquet, Arrow, Excel or JSON lines files, folders of them, patterns such as 'part-*.parquet', or - for "
+    "standard input."
+)
 Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
 Model = Annotated[
     str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
@@ -54,8 +59,15 @@ Missing = Annotated[
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: a comma, or a tab in .tsv files."),
+    typer.Option(metavar="TEXT", help="Between the columns of a CSV file. Default: found in its first rows."),
 ]
+Decimal = Annotated[
+    str | None, typer.Option(metavar="SIGN", help="The decimal sign of a CSV file, . or , Default: found.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The encoding of a CSV file, say cp1252. Default: found.")
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="The sheet of an Excel file. Default: the first.")]
 Holdout = Annotated[
     float | None,
     typer.Option(
@@ -86,3 +98,41 @@ Escape = Annotated[
         help="Put ' before texts in CSV that begin with =, +, -, @, a tab or a return, which spreadsheets may run.",
     ),
 ]
+
+
+class Reading(NamedTuple):
+    """What was said about how to read files; None is found from each."""
+
+    delimiter: Delimiter = None
+    decimal: Decimal = None
+    encoding: Encoding = None
+    sheet: Sheet = None
+
+
+FOUND = Reading()
+
+
+def reads_tables(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Enter a command whose parameter ``reading`` stands for the options of :class:`Reading`."""
+
+    def enter(command: Callable[..., None]) -> Callable[..., None]:
+        def entered(**values: Any) -> None:
+            said = Reading(**{name: values.pop(name) for name in Reading._fields})
+            command(**values, reading=said)
+
+        own = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in Reading.__annotations__.items()
+        ]
+        others = signature(command)
+        listed = [
+            shown
+            for other in others.parameters.values()
+            for shown in (own if other.name == "reading" else [other.replace(kind=Parameter.KEYWORD_ONLY)])
+        ]
+        entered.__name__, entered.__doc__ = command.__name__, command.__doc__
+        entered.__signature__ = others.replace(parameters=listed)  # type: ignore[attr-defined]
+        entered.__annotations__ = {shown.name: shown.annotation for shown in listed}
+        return app.command()(entered)
+
+    return enter

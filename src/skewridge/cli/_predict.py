@@ -12,12 +12,15 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._likely import Likely
+from skewridge.cli._options import Reading
 from skewridge.cli._outside import below_zero, outside_rows
+from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
+from skewridge.io.listing import PARQUET
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.outside import outside_text
@@ -32,7 +35,7 @@ class PredictRequest:
     data: Sequence[str]
     missing: str | None = None
     jobs: int = -1
-    delimiter: str | None = None
+    reading: Reading | None = None
 
 
 def predict_table(
@@ -42,6 +45,8 @@ def predict_table(
     asked = [*likely.levels, *likely.thresholds, *likely.names]  # what cannot be read is refused before any work
     check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
+    if exceeds_memory(request.data) and not (hasattr(file.model, "steps") or asked or keep):
+        return _predict_pieces(request, file, output, std, screen)
     frame = read_rows(request, file, screen, split_names(keep))
     kept = list(frame.columns) if keep == "*" else split_names(keep)
     check_columns(kept, frame.columns)
@@ -67,6 +72,17 @@ def predict_table(
     }
     below_zero(file, done, screen)
     return Answer({} if output.path == STDOUT else data, [] if output.path == STDOUT else [_as_text(data)])
+
+
+def _predict_pieces(request: PredictRequest, file: ModelFile, output: Output, std: bool, screen: Screen) -> Answer:
+    """Predict a table that memory does not hold, with a model that was fitted in pieces."""
+    if output.suffix not in PARQUET:
+        raise ValueError(
+            f"Memory does not hold {request.data[0]}, whose predictions go to Parquet. Name a .parquet file by "
+            f"--output; got {output.path}."
+        )
+    predict_in_pieces(file.model, request.data[0], output.path, std, request.reading, screen)
+    return Answer({"output": output.path}, [output.path])
 
 
 def _note_outside(request: PredictRequest, file: ModelFile, frame: Any, screen: Screen) -> list[dict[str, Any]]:
@@ -103,7 +119,8 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: S
     files = find_files(request.data)
     texts = {column.name for column in needed if column.levels}
     used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
-    frame = as_frame(read_tables(files, texts=texts, named={*used, *named}, delimiter=request.delimiter))
+    every = {*used, *named}
+    frame = as_frame(read_tables(files, texts=texts, named=every, reading=request.reading, say=screen.note))
     check_columns([column.name for column in needed], frame.columns)
     extra = [name for name in frame.columns if name not in used]
     if extra:

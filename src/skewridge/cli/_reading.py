@@ -1,77 +1,105 @@
-"""Tables from files: CSV and Parquet, by name or by pattern, all with the same columns."""
+"""Tables from files and standard input, by name or by pattern, all with the same columns."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from skewridge._atomic import check_target
-from skewridge.io.csv_files import check_names
-from skewridge.io.csv_types import read_columns
-from skewridge.io.listing import is_csv, list_files
-from skewridge.io.opening import opened
-from skewridge.io.parquet_files import index_columns
+from skewridge.cli._options import Reading
+from skewridge.io.listing import list_files
+from skewridge.io.options import ReadOptions
+from skewridge.io.standard_input import copied
+from skewridge.io.whole_tables import read_whole
+
+STDIN = "-"
+SPOKEN = "standard input"
+FILES_SAID = 3  # whose dialects are told one by one
 
 
 def find_files(patterns: Sequence[str]) -> list[str]:
     """Return the files that some names and patterns stand for, in the order given, those of a pattern sorted."""
-    return [file for pattern in patterns for file in list_files(pattern)]
+    if list(patterns).count(STDIN) > 1:
+        raise ValueError("Standard input can be read once; got '-' twice. Name files instead.")
+    return [file for pattern in patterns for file in ([STDIN] if pattern == STDIN else list_files(pattern))]
 
 
 def read_tables(
-    files: Sequence[str], *, texts: Collection[str] = (), named: Collection[str] = (), delimiter: str | None = None
+    files: Sequence[str],
+    *,
+    texts: Collection[str] = (),
+    named: Collection[str] = (),
+    reading: Reading | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Any:
     """Return the rows of all files, one after the other, as a pandas data frame whose index counts them as they do.
 
     ``texts`` are columns that CSV must not take for numbers: codes keep their leading zeros. ``named`` are columns that
-    are read though they are the index of a pandas frame, which is left out otherwise.
+    are read though they are the index of a pandas frame, which is left out otherwise. How files were read is told to
+    ``say`` where it was found and is not plain.
     """
     try:
         import pandas as pd
     except ModuleNotFoundError as error:
         raise ImportError(f"Tables need {error.name}: pip install 'skewridge[cli]'.") from error
 
-    frames = [_read(file, texts, named, delimiter) for file in files]
+    options = read_options(reading)
+    found = [_read(file, texts, named, options) for file in files]
+    if say is not None:
+        tell_dialects(dict(zip(files, (how for _, how in found), strict=True)), say)
+    frames = [table.to_pandas(ignore_metadata=True) for table, _ in found]
     for frame in frames:
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
     for file, frame in zip(files[1:], frames[1:], strict=True):
         odd = sorted(set(frame.columns) ^ set(frames[0].columns))
         if odd:
             raise ValueError(
-                f"{file} and {files[0]} differ in the columns {', '.join(map(repr, odd))}. Make them alike."
+                f"{_spoken(file)} and {_spoken(files[0])} differ in the columns {', '.join(map(repr, odd))}. Make them "
+                "alike."
             )
     if len(frames) == 1:
         return frames[0]
-    return pd.concat([f[frames[0].columns] for f in frames], keys=files, names=["file", "row"])
+    return pd.concat([f[frames[0].columns] for f in frames], keys=map(_spoken, files), names=["file", "row"])
 
 
-def _read(file: str, texts: Collection[str], named: Collection[str], delimiter: str | None) -> Any:
-    if is_csv(file):
-        return read_columns(file, texts, delimiter).to_pandas()
+def read_options(reading: Reading | None) -> ReadOptions:
+    """What was said, for the reader; a tab may be written as shells hand it on."""
+    said = reading or Reading()
+    return ReadOptions(*said._replace(delimiter="\t" if said.delimiter == "\\t" else said.delimiter))
+
+
+def _read(file: str, texts: Collection[str], named: Collection[str], options: ReadOptions) -> tuple[Any, str]:
+    if file != STDIN:
+        return read_whole(file, texts, named, options)
+    if sys.stdin.isatty():
+        raise ValueError("Nothing is piped into standard input (-). Pipe a table into it, or name a file.")
+    with copied(sys.stdin.buffer) as path, _called(path):
+        return read_whole(path, texts, named, options)
+
+
+@contextmanager
+def _called(path: str) -> Iterator[None]:
+    """Call a copy of standard input what it is, in errors."""
     try:
-        table = _read_parquet(file)
-        check_names(table.column_names)
-    except (ValueError, OSError, NotImplementedError, OverflowError) as error:
-        if isinstance(error, OSError) and error.filename:
-            raise
-        raise ValueError(f"{file} cannot be read as Parquet: {error}") from error
-    index = [name for name in index_columns(table.schema) if name not in named]
-    return table.drop_columns(index).to_pandas(ignore_metadata=True)
+        yield
+    except (ValueError, OSError, MemoryError, ImportError) as error:
+        raise type(error)(str(error).replace(path, SPOKEN)) from error
 
 
-def _read_parquet(file: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def tell_dialects(found: dict[str, str], say: Callable[[str], None]) -> None:
+    """Tell how files were read, once for all that were read alike."""
+    for how in dict.fromkeys(filter(None, found.values())):
+        alike = [_spoken(file) for file in found if found[file] == how]
+        more = ", ..." if len(alike) > FILES_SAID else ""
+        say(f"read as: {how}" + ("" if len(alike) == len(found) else f" ({', '.join(alike[:FILES_SAID])}{more})"))
 
-    try:
-        if "://" not in file:
-            return pq.read_table(file)
-        with opened(file) as content:
-            return pq.read_table(content)
-    except pa.ArrowException as error:
-        raise ValueError(str(error)) from error
+
+def _spoken(file: str) -> str:
+    return SPOKEN if file == STDIN else file
 
 
 def check_output(output: str, data: Sequence[str], *others: str) -> None:
     """Refuse, before any work, a file that cannot be written or that is among those to be read."""
-    check_target(output, [*others, *find_files(data)])
+    check_target(output, [*others, *(file for file in find_files(data) if file != STDIN)])

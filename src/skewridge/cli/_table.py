@@ -10,6 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice
+from skewridge.cli._options import Reading
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Screen
 from skewridge.tables.columns import (
@@ -39,7 +40,7 @@ class TableRequest:
     categorical: str | None = None
     ordinal: Sequence[str] | None = None
     max_categories: int = 30
-    delimiter: str | None = None
+    reading: Reading | None = None
     kind: Sequence[str] | None = None
 
     @property
@@ -104,7 +105,7 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
     texts = request.texts
     screen.step(f"Reading {_listed(files)}")
     named = {request.target, *split_names(request.features), *split_names(request.exclude), *texts, *request.kinds}
-    frame = as_frame(read_tables(files, texts=texts, named=named, delimiter=request.delimiter))
+    frame = as_frame(read_tables(files, texts=texts, named=named, reading=request.reading, say=screen.note))
     names = feature_names(request, frame)
     frame, y = with_target(frame, request.target, request.missing, screen)
     if request.missing == "refuse":

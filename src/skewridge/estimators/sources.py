@@ -19,6 +19,7 @@ from skewridge.engine.chunked import Table
 from skewridge.engine.job import Job, named_engine, running_on
 from skewridge.engine.passes import check_rows, map_rows
 from skewridge.estimators.fit_identity import fit_identity
+from skewridge.io.options import ReadOptions
 from skewridge.io.sources import engine_for, files_of, open_source
 
 Estimator = TypeVar("Estimator", bound=Any)
@@ -37,6 +38,9 @@ def fit_source(
     order: Any = None,
     checkpoint: str | os.PathLike[str] | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Estimator:
     """Fit an estimator to rows wherever they are; the same model, to the last bit, as from arrays in memory.
 
@@ -50,8 +54,9 @@ def fit_source(
     ----------
     estimator : SkewRidge, LocalKernelRidge, AdaptiveKernelRidge or DacKernelRidge
     source : what holds the rows
-        An array; a pandas or polars frame; Parquet or CSV (``.csv``, ``.tsv``, ``.txt``, also packed: ``.gz``,
-        ``.bz2``, ``.xz``, ``.zst``) as a file, a folder, a glob or a URL that fsspec knows; a Dask array or frame.
+        An array; a pandas or polars frame; a Dask array or frame; or a file, a folder, a glob or a URL that fsspec
+        knows: Parquet, Arrow (``.arrow``, ``.feather``), Excel (``.xlsx``), CSV (``.csv``, ``.tsv``, ``.txt``) and JSON
+        lines (``.jsonl``, ``.ndjson``), the last two also packed (``.gz``, ``.bz2``, ``.xz``, ``.zst``, ``.zip``).
     target : column name, or place in an array; a list of them for several outputs; or the response itself
     features : column names or places, default all but the target and, in Parquet files, the index of a pandas frame
     sample_weight : (N,) array, optional, for estimators that take it
@@ -60,8 +65,11 @@ def fit_source(
     checkpoint : folder, optional
         Where finished nodes and partial sums are kept; the same call after an interruption goes on from there.
         Delete it when the fit is done. SkewRidge and LocalKernelRidge keep nothing there.
-    delimiter : str, optional
-        Between the columns of CSV files; by default a comma, or a tab in ``.tsv`` files.
+    delimiter, decimal, encoding : str, optional
+        Of CSV files: the character between columns, the decimal sign ("." or ","), Python's name of the encoding; by
+        default found from the beginning of each file.
+    sheet : str, optional
+        Of an Excel workbook; by default the first.
 
     Returns
     -------
@@ -82,7 +90,8 @@ def fit_source(
     """
     engine = engine_for(source)
     check_size = getattr(estimator, "_check_size", None)  # of estimators that collect rows into memory and fit there
-    X, y = open_source(source, target, features, engine, check_size, delimiter, read_again=check_size is None)
+    options = ReadOptions(delimiter, decimal, encoding, sheet)
+    X, y = open_source(source, target, features, engine, check_size, options, read_again=check_size is None)
     if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
         raise TypeError(
             f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use "
@@ -104,6 +113,9 @@ def predict_source(
     *,
     return_std: bool = False,
     delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Path:
     """Predict the rows of a source and write them to a Parquet file, chunk by chunk, in the order of the rows.
 
@@ -115,7 +127,7 @@ def predict_source(
     features : columns, default those that the estimator was fitted to, or all where it was fitted to unnamed ones
     return_std : bool, default=False
         Whether to write standard deviations as well.
-    delimiter : str, optional, as in :func:`fit_source`
+    delimiter, decimal, encoding, sheet : str, optional, as in :func:`fit_source`
 
     Returns
     -------
@@ -143,7 +155,8 @@ def predict_source(
     known = getattr(estimator, "feature_names_in_", None)
     wanted = list(known) if features is None and known is not None else features
     engine = engine_for(source)
-    X, _ = open_source(source, None, wanted, engine, delimiter=delimiter)
+    options = ReadOptions(delimiter, decimal, encoding, sheet)
+    X, _ = open_source(source, None, wanted, engine, options=options)
     check_target(out, [*files_of(X), *files_of(source), *files_read_by(estimator)])
     rows = X if isinstance(X, Table) else np.asarray(X)
     precision = rows.precision if isinstance(rows, Table) else rows.dtype

@@ -44,7 +44,7 @@ def array_parts(rows: Any, target: Any, features: Sequence[Any] | None) -> tuple
     if rows.ndim != 2:
         raise ValueError(
             "source must be a table: an array of two dimensions, a data frame, a Dask collection, or the name of "
-            f"Parquet or CSV files; got {type(rows).__name__} of {rows.ndim} dimensions."
+            f"files; got {type(rows).__name__} of {rows.ndim} dimensions."
         )
     d = rows.shape[1]
     if names_columns(target):

@@ -11,49 +11,30 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO, StringIO
 from itertools import chain
 from typing import Any
+from zipfile import BadZipFile
+from zlib import error as ZlibError
 
 from skewridge._validation import warn_user
-from skewridge.io.listing import kind_of
+from skewridge.io.dialects import (
+    NAMELESS,
+    NULLS,
+    SPACE,
+    Dialect,
+    squeezed,
+)
+from skewridge.io.encodings import UTF8, UTF8_MARK, damaged_byte, decoded, is_stepwise
 from skewridge.io.opening import unpacked
+from skewridge.io.options import FOUND, ReadOptions
+from skewridge.io.sniffing import NAMED_DELIMITER, find_dialect
 
 CSV_BYTES = 8 << 20  # of a range
 ROW_BYTES = 64 << 20  # a longer row is taken for a quote that was left open
-NAMELESS = "\0"  # starts what no column is called
-NULLS = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
-    *("N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
-)
 _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected \d+ columns, got (?P<fields>\d+): (?P<text>.*)", re.DOTALL)
-UNREADABLE = (ValueError, EOFError, OSError, csv.Error, NotImplementedError)
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a CSV file is cut into columns.
-
-    Attributes
-    ----------
-    header : all columns in order; those without a name have one that no other can have
-    delimiter : the character between columns
-    """
-
-    header: tuple[str, ...]
-    delimiter: str
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that have a name."""
-        return [name for name in self.header if not name.startswith(NAMELESS)]
-
-    @property
-    def quoted(self) -> re.Pattern[bytes]:
-        """Fields in quotes, and the last one, without a group 1, where its quote is left open."""
-        before = re.escape(self.delimiter.encode())
-        return re.compile(rb'"(?<![^\r\n' + before + rb']")[^"]*(?:""[^"]*)*(?:(")|\Z)')  # the quote first: found fast
+UNREADABLE = (ValueError, csv.Error, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -64,39 +45,34 @@ class Rows:
     first: int
 
 
-def default_delimiter(url: str, delimiter: str | None) -> str:
-    """The delimiter that was asked for, else a tab in .tsv files and a comma in all others."""
-    if delimiter is None:
-        return "\t" if kind_of(url) == ".tsv" else ","
-    if not isinstance(delimiter, str) or len(delimiter.encode()) != 1 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter must be one character, as in ';'; got {delimiter!r}.")
-    return delimiter
-
-
 @contextmanager
-def reading(url: str) -> Iterator[None]:
+def reading(url: str, form: str = "CSV") -> Iterator[None]:
     """Put the file's name into the error of whatever cannot be read."""
     from lzma import LZMAError
 
+    damaged = (OSError, EOFError, LZMAError, BadZipFile, ZlibError)
     try:
         yield
-    except (*UNREADABLE, LZMAError) as error:
+    except (*UNREADABLE, *damaged) as error:
         if isinstance(error, OSError) and error.filename:
             raise
-        kind = OSError if isinstance(error, OSError | EOFError | LZMAError) else ValueError
-        raise kind(f"{url} cannot be read as CSV: {error}") from error
+        kind = OSError if isinstance(error, damaged) else ValueError
+        raise kind(f"{url} cannot be read as {form}: {error}") from error
 
 
-def scan(url: str, delimiter: str | None = None) -> tuple[Dialect, Iterator[tuple[int, bytes]]]:
+def scan(url: str, options: ReadOptions = FOUND) -> tuple[Dialect, Iterator[tuple[int, bytes]]]:
     """The dialect of a file, and its rows: where a range of them starts, and its bytes."""
-    delimiter, lead = default_delimiter(url, delimiter), b""
+    lead = b""
     with reading(url):
-        pieces = _whole_rows(url, Dialect((), delimiter))
+        found, doubt = find_dialect(url, options)
+        pieces = _whole_rows(url, found)
         for piece in pieces:
             lead += piece
-            if lead.strip(b"\xef\xbb\xbf\r\n"):
+            if lead[_beginning(lead) :]:
                 break
-        dialect, end = _header(lead, delimiter)
+        dialect, end = _header(lead, found)
+    if doubt:
+        warn_user(f"{url}: {doubt}")
     nameless = len(dialect.header) - len(dialect.names)
     if nameless:
         warn_user(f"{url}: {nameless} columns without a name are ignored.")
@@ -119,6 +95,7 @@ def parsed(rows: Rows, dialect: Dialect, columns: Sequence[str], kind: Any, coun
         return _parsed(rows.content, dialect, columns, kind, threads=True)
     except pa.ArrowInvalid as error:
         if _RAGGED.search(str(error)) is None:
+            _check_utf8(rows, dialect, counted_from)
             raise
     try:
         return _parsed(rows.content, dialect, columns, kind, threads=False)  # which counts rows
@@ -133,10 +110,25 @@ def parsed(rows: Rows, dialect: Dialect, columns: Sequence[str], kind: Any, coun
         ) from error
 
 
-def read_bytes(url: str, start: int, stop: int) -> bytes:
+def _check_utf8(rows: Rows, dialect: Dialect, counted_from: int) -> None:
+    """Refuse bytes that are not UTF-8, with their row."""
+    import pyarrow as pa
+
+    content = as_utf8(rows.content, dialect)
+    try:
+        content.decode(UTF8)
+    except UnicodeDecodeError as error:
+        before = content[: content.rfind(b"\n", 0, error.start) + 1]
+        columns = list(dialect.header[:1])
+        n_rows = _parsed(before, dialect, columns, pa.binary(), threads=True).num_rows if before else 0
+        why = damaged_byte(content, error.start, UTF8)
+        raise ValueError(f"row {rows.first + n_rows + counted_from:,}: {why}") from None
+
+
+def read_bytes(url: str, start: int, stop: int, encoding: str = UTF8) -> bytes:
     """Read a range again; fewer bytes where the file has become shorter."""
     pieces, missing = [], stop - start
-    with unpacked(url, start) as file:
+    with unpacked(url, start, encoding) as file:
         while missing and (piece := file.read(missing)):
             pieces.append(piece)
             missing -= len(piece)
@@ -146,7 +138,7 @@ def read_bytes(url: str, start: int, stop: int) -> bytes:
 def _whole_rows(url: str, dialect: Dialect) -> Iterator[bytes]:
     """The bytes of a file in pieces of whole rows."""
     rest, start, quoted = b"", 0, dialect.quoted
-    with unpacked(url) as file:
+    with unpacked(url, 0, dialect.encoding) as file:
         while more := file.read(CSV_BYTES):
             rest += more
             end, _ = _last_end(rest, quoted)
@@ -155,7 +147,13 @@ def _whole_rows(url: str, dialect: Dialect) -> Iterator[bytes]:
                 rest, start = rest[end:], start + end
             elif len(rest) > ROW_BYTES:
                 break
-    if rest and (len(rest) > ROW_BYTES or _last_end(rest, quoted)[1]):
+    is_open = bool(rest) and _last_end(rest, quoted)[1]
+    if len(rest) > ROW_BYTES and not is_open:
+        raise ValueError(
+            f"the row that starts at byte {start:,}, {rest[:40]!r}, has no end within "
+            f"{ROW_BYTES >> 20} MB. Is it a table?"
+        )
+    if is_open:
         raise ValueError(
             f"a quote is left open in the row that starts at byte {start:,}, {rest[:40]!r}. Close it, or double it "
             "where it is part of the text."
@@ -182,17 +180,31 @@ def _last_end(content: bytes, quoted: re.Pattern[bytes]) -> tuple[int, bool]:
             return line + 1, is_open
 
 
-def _header(lead: bytes, delimiter: str) -> tuple[Dialect, int]:
+def _header(lead: bytes, found: Dialect) -> tuple[Dialect, int]:
     """The dialect, and where the header ends."""
-    begin = len(lead) - len(lead.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
+    begin = _beginning(lead)
     if begin == len(lead):
         raise ValueError("No columns: the file is empty.")
-    end = begin + _first_end(lead[begin:], Dialect((), delimiter).quoted)
-    text = lead[begin:end].decode("utf-8").rstrip("\r\n")
-    cells = next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
+    end = begin + _first_end(lead[begin:], found.quoted)
+    text = as_utf8(lead[begin:end], found).decode(UTF8).rstrip("\r\n")
+    cells = next(csv.reader(StringIO(text, newline=""), delimiter=found.delimiter))
     check_names([name for name in cells if name])
-    _check_delimiter(cells, delimiter)
-    return Dialect(tuple(name or f"{NAMELESS}{i}" for i, name in enumerate(cells)), delimiter), end
+    _check_delimiter(cells, found.delimiter)
+    return replace(found, header=tuple(name or f"{NAMELESS}{i}" for i, name in enumerate(cells))), end
+
+
+def _beginning(lead: bytes) -> int:
+    """Where the header begins: after a mark, empty lines, and a line that names the delimiter for spreadsheets."""
+    begin = len(lead) - len(lead.removeprefix(UTF8_MARK).lstrip(b"\r\n"))
+    named = NAMED_DELIMITER.match(lead[begin : begin + 9].decode("latin-1"))
+    return begin + (named.end() if named else 0)
+
+
+def as_utf8(content: bytes, dialect: Dialect) -> bytes:
+    """Bytes of whole rows as they are parsed: in UTF-8, one space between columns where spaces are."""
+    if is_stepwise(dialect.encoding):
+        content = decoded(content, dialect.encoding).encode(UTF8)
+    return squeezed(content) if dialect.delimiter == SPACE else content
 
 
 def _first_end(content: bytes, quoted: re.Pattern[bytes]) -> int:
@@ -233,6 +245,7 @@ def _check_delimiter(header: Sequence[str], delimiter: str) -> None:
 def _parsed(content: bytes, dialect: Dialect, columns: Sequence[str], kind: Any, threads: bool) -> Any:
     from pyarrow import csv as pa_csv
 
+    content = as_utf8(content, dialect)
     lines_in_fields = b'"' in content
     block = {"block_size": max(len(content), 1 << 20)} if lines_in_fields else {}
     return pa_csv.read_csv(

@@ -1,4 +1,6 @@
-"""Rows of files in chunks: Parquet by row groups, CSV by ranges of bytes.
+"""Rows of files in chunks: Parquet by row groups, Arrow by record batches, CSV and JSON lines by ranges of bytes.
+
+An Excel sheet is one chunk.
 
 A chunk is a recipe, a few words long: any machine that sees the file can read it.
 """
@@ -16,13 +18,22 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.engine.chunked import digest
-from skewridge.io.csv_files import Dialect, Rows, count_rows, read_bytes, reading, scan
+from skewridge.io.arrow_files import open_arrow, read_batch
+from skewridge.io.cells import as_numbers, is_numeric
+from skewridge.io.csv_files import Rows, count_rows, read_bytes, reading, scan
 from skewridge.io.csv_types import read_numbers
-from skewridge.io.listing import is_csv, list_files
+from skewridge.io.dialects import Dialect
+from skewridge.io.encodings import UTF8
+from skewridge.io.excel_files import read_sheet
+from skewridge.io.json_files import numeric_names, parse_lines, read_json_numbers, scan_lines
+from skewridge.io.listing import list_files
+from skewridge.io.opening import format_of
+from skewridge.io.options import FOUND, ReadOptions
 from skewridge.io.parquet_files import in_one_line, index_columns, open_parquet, read_row_group
 from skewridge.io.stamps import check_content, check_stamp, file_stamp
 
 NEAR_BYTES = 64e6  # of chunks that stay in memory once they were read; the last one always does
+GROUPS = {"Parquet": "row group", "Arrow": "record batch"}  # what files of other formats do not have
 
 
 @dataclass(frozen=True)
@@ -32,13 +43,16 @@ class FileChunk:
     Attributes
     ----------
     url : path, or URL that fsspec knows
-    start, stop : row group and the next one (Parquet), or first and last byte (CSV)
+    start, stop : row group or record batch and the next one (Parquet, Arrow), first and last byte (CSV, JSON lines), or
+        nothing (Excel)
     n_rows : rows in the chunk
     first : rows of the file before the chunk
     stamp : size and time of the file
-    dialect : of a CSV file; None of a Parquet file
+    dialect : of a CSV file
     columns : what is read, in order
     content : digest of the rows, where they are read more than once
+    form : the file's format
+    sheet : of an Excel file, where it is not the first
     """
 
     url: str
@@ -50,6 +64,8 @@ class FileChunk:
     dialect: Dialect | None = None
     columns: tuple[str, ...] = ()
     content: str = ""
+    form: str = "Parquet"
+    sheet: str | None = None
 
     @property
     def handle(self) -> FileChunk:
@@ -62,12 +78,15 @@ class FileChunk:
         return f"{self.url}:{self.start}:{self.stop}:{self.stamp}:{self.content}"
 
     def __str__(self) -> str:
-        place = f"row group {self.start}" if self.dialect is None else f"bytes {self.start:,} to {self.stop:,}"
+        if self.form == "Excel":
+            return self.url
+        group = GROUPS.get(self.form)
+        place = f"{group} {self.start}" if group else f"bytes {self.start:,} to {self.stop:,}"
         return f"{place} of {self.url}"
 
     def where(self, row: int) -> str:
-        """Where one of the rows stands, for people: rows of a CSV file are counted from its header."""
-        return f"row {row:,} of {self}" if self.dialect is None else f"row {self.first + row:,} of {self.url}"
+        """Where one of the rows stands, for people: in its group where there are such, else from the header."""
+        return f"row {row:,} of {self}" if self.form in GROUPS else f"row {self.first + row:,} of {self.url}"
 
     def stamped(self) -> FileChunk:
         """The chunk with the digest of its rows, which every further reading is compared with."""
@@ -110,10 +129,17 @@ class FileChunk:
         return rows
 
     def _table(self) -> Any:
-        if self.dialect is None:
+        if self.form == "Parquet":
             return read_row_group(self.url, self.start, self.columns)
-        content = read_bytes(self.url, self.start, self.stop)
-        with reading(self.url):
+        if self.form == "Arrow":
+            return read_batch(self.url, self.start, self.columns)
+        if self.form == "Excel":
+            return read_sheet(self.url, self.sheet)[0].select(list(self.columns))
+        encoding = self.dialect.encoding if self.dialect else UTF8
+        content = read_bytes(self.url, self.start, self.stop, encoding)
+        with reading(self.url, self.form):
+            if self.dialect is None:
+                return read_json_numbers(parse_lines(content, self.first), self.columns)
             return read_numbers(Rows(content, self.first), self.dialect, self.columns)
 
 
@@ -146,13 +172,16 @@ class Files:
         return np.float32 if common == np.float32 else np.float64
 
 
-def open_files(source: str | os.PathLike[str], delimiter: str | None = None) -> Files:
-    """Look at a file, a folder, a glob or a URL; nothing is read but footers, and CSV files to count their rows."""
+def open_files(source: str | os.PathLike[str], options: ReadOptions = FOUND) -> Files:
+    """Look at a file, a folder, a glob or a URL; nothing is read but footers, and files of text to count their rows."""
     urls = list_files(source)
-    kinds = {is_csv(url) for url in urls}
-    if len(kinds) > 1:
-        raise ValueError(f"{os.fspath(source)!r} holds Parquet and CSV files. Name those of one kind, as with a glob.")
-    opened = [_open_csv(url, delimiter) if is_csv(url) else _open_parquet(url) for url in urls]
+    forms = [format_of(url) for url in urls]
+    if len(set(forms)) > 1:
+        raise ValueError(
+            f"{os.fspath(source)!r} holds {' and '.join(sorted(set(forms)))} files. Name those of one kind, as with a "
+            "glob."
+        )
+    opened = [OPENERS[form](url, options) for form, url in zip(forms, urls, strict=True)]
     types = opened[0].types
     for url, other in zip(urls, opened, strict=True):
         if set(other.types) != set(types):
@@ -165,34 +194,67 @@ def open_files(source: str | os.PathLike[str], delimiter: str | None = None) -> 
     return Files(_common_types([found.types for found in opened]), index, parts)
 
 
-def _open_parquet(url: str) -> Files:
-    schema, groups = open_parquet(url)
+def _open_parquet(url: str, options: ReadOptions) -> Files:
+    return _grouped(url, "Parquet", *open_parquet(url))
+
+
+def _open_arrow(url: str, options: ReadOptions) -> Files:
+    return _grouped(url, "Arrow", *open_arrow(url))
+
+
+def _grouped(url: str, form: str, schema: Any, groups: list[int]) -> Files:
     stamp, before = file_stamp(url), np.cumsum([0, *groups]).tolist()
     types = {field.name: _numpy_type(field.type) for field in schema}
-    parts = tuple(FileChunk(url, i, i + 1, n, before[i], stamp) for i, n in enumerate(groups))
+    parts = tuple(FileChunk(url, i, i + 1, n, before[i], stamp, form=form) for i, n in enumerate(groups))
     return Files(types, frozenset(index_columns(schema)), parts)
 
 
-def _open_csv(url: str, delimiter: str | None) -> Files:
+def _open_csv(url: str, options: ReadOptions) -> Files:
     stamp = file_stamp(url)
-    dialect, ranges = scan(url, delimiter)
+    dialect, ranges = scan(url, options)
     parts, first = list[FileChunk](), 0
     with reading(url):
         for start, content in ranges:
             n_rows = count_rows(Rows(content, first), dialect)
-            parts.append(FileChunk(url, start, start + len(content), n_rows, first, stamp, dialect))
+            parts.append(FileChunk(url, start, start + len(content), n_rows, first, stamp, dialect, form="CSV"))
             first += n_rows
     return Files(dict.fromkeys(dialect.names, np.dtype(np.float64)), frozenset(), tuple(parts))
 
 
+def _open_json(url: str, options: ReadOptions) -> Files:
+    stamp, form = file_stamp(url), "JSON lines"
+    parts, first, numeric = list[FileChunk](), 0, dict[str, bool]()
+    for start, content in scan_lines(url):
+        with reading(url, form):
+            records = parse_lines(content, first)
+        numeric |= {name: own and numeric.get(name, True) for name, own in numeric_names(records).items()}
+        parts.append(FileChunk(url, start, start + len(content), len(records), first, stamp, form=form))
+        first += len(records)
+    types = {name: np.dtype(np.float64) if own else None for name, own in numeric.items()}
+    return Files(types, frozenset(), tuple(parts))
+
+
+def _open_excel(url: str, options: ReadOptions) -> Files:
+    stamp, (table, _) = file_stamp(url), read_sheet(url, options.sheet)
+    types = {name: np.dtype(np.float64) if is_numeric(table.column(name)) else None for name in table.column_names}
+    chunk = FileChunk(url, 0, 1, table.num_rows, 0, stamp, form="Excel", sheet=options.sheet)
+    return Files(types, frozenset(), (chunk,))
+
+
+OPENERS = {
+    "Parquet": _open_parquet,
+    "Arrow": _open_arrow,
+    "CSV": _open_csv,
+    "JSON lines": _open_json,
+    "Excel": _open_excel,
+}
+
+
 def _numbers(table: Any, columns: Sequence[str]) -> FloatArray:
     """Columns side by side in double precision."""
-    import pyarrow as pa
-
     rows = np.empty((table.num_rows, len(columns)))
     for i, name in enumerate(columns):
-        values = table.column(name)
-        rows[:, i] = values.cast(pa.float64(), safe=False).to_numpy()
+        rows[:, i] = as_numbers(table.column(name)).to_numpy()
     return rows
 
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 CSV = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+FORMATS = {
+    **dict.fromkeys(CSV, "CSV"),
+    **dict.fromkeys(PARQUET, "Parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "Arrow"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "Excel"),
+}
+ZIP = ".zip"
+PACKED = (".gz", ".bz2", ".xz", ".zst", ZIP)
 TEXT = ".txt"  # a table where it is named, and notes for people where it stands in a folder
 
 
@@ -31,27 +39,22 @@ def packing_of(name: str) -> str:
     return suffix if suffix in PACKED else ""
 
 
-def is_csv(name: str) -> bool:
-    """Whether a file is one of CSV by its name."""
-    return kind_of(name) in CSV
-
-
 def list_files(source: str | os.PathLike[str]) -> list[str]:
-    """The Parquet or CSV files that a path, folder, glob or URL means, in the order of their names."""
+    """The tables that a path, folder, glob or URL means, in the order of their names."""
     text = os.fspath(source).removeprefix("file://")
     found = _listed_there(text) if "://" in text else _listed_here(text)
     urls = sorted(url for url in found if _is_table(url))
     if not urls:
-        wrong = f"{text} names no Parquet or CSV file" if found else f"There is no file {text}"
+        wrong = f"{text} names no table" if found else f"There is no file {text}"
         raise FileNotFoundError(
-            f"{wrong}. Pass a file ({', '.join((*PARQUET, *CSV))}, CSV also packed: {', '.join(PACKED)}), a folder, a "
-            "glob or a URL."
+            f"{wrong}. Pass a file ({', '.join(FORMATS)}; CSV and JSON lines also packed: {', '.join(PACKED)}), a "
+            "folder, a glob or a URL."
         )
     return urls
 
 
 def _is_table(name: str) -> bool:
-    return kind_of(name) in (*CSV, *PARQUET) and Path(name).name[0] not in "._"
+    return (kind_of(name) in FORMATS or packing_of(name) == ZIP) and Path(name).name[0] not in "._"
 
 
 def _listed_here(text: str) -> list[str]:
@@ -85,7 +88,10 @@ def _checked(path: str) -> str:
             f"{path} is a link to {os.path.realpath(path)}, which is not there. Restore it, or remove the link."
         )
     if _is_table(path) and not os.path.isfile(path):
-        raise OSError(f"{path} is a device or a pipe, which cannot be read more than once: copy it to a file.")
+        raise OSError(
+            f"{path} is a device or a pipe, which cannot be read more than once: copy it to a file, or "
+            "pipe it into the command line and name it -."
+        )
     return path
 
 

@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, data frames, Parquet and CSV files, Dask collections.
+"""Where rows come from: arrays, data frames, files, Dask collections.
 
 Rows in memory stay what they are; any others become a :class:`~skewridge.engine.chunked.Table` of chunks.
 """
@@ -21,6 +21,7 @@ from skewridge.engine.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.column_roles import array_parts, frame_parts, pick
 from skewridge.io.dask_collections import is_collection, n_outputs, open_collection
 from skewridge.io.files import FileChunk, Files, open_files
+from skewridge.io.options import FOUND, ReadOptions
 
 READ_ROWS = 65_536  # of a response that are read at a time
 
@@ -43,16 +44,16 @@ def open_source(
     features: Sequence[Any] | None = None,
     engine: Engine | None = None,
     check_size: SizeCheck | None = None,
-    delimiter: str | None = None,
+    options: ReadOptions = FOUND,
     read_again: bool = False,
 ) -> tuple[Any, Any]:
     """Return the features, as a table where they are not in memory, and the response; no target, no response.
 
-    ``check_size`` is asked before any row of a table, or of its response, is read; ``delimiter`` is that of CSV files.
+    ``check_size`` is asked before any row of a table, or of its response, is read; ``options`` tell how files are read.
     Where rows will be ``read_again``, a digest of each chunk is taken, which every pass is compared with.
     """
     if is_path(source):
-        return _open_paths(open_files(source, delimiter), target, features, engine, check_size, read_again)
+        return _open_paths(open_files(source, options), target, features, engine, check_size, read_again)
     if is_collection(source):
         return open_collection(source, target, features, engine, check_size, read_again)
     if hasattr(source, "columns"):

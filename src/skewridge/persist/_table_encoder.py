@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skewridge.io.number_forms import DECIMALS
 from skewridge.persist._compound import Items, Maybe, Record
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._layouts import Kind, Length, Number, Texts
@@ -9,7 +10,7 @@ from skewridge.tables.columns import KINDS, LISTED, Column
 from skewridge.tables.dates import PARTS, WRITINGS, DateParts
 from skewridge.tables.encoder import TableEncoder
 from skewridge.tables.level_means import LevelMeans
-from skewridge.tables.written_numbers import DECIMALS, Writing
+from skewridge.tables.written_numbers import Writing
 
 
 def _column_holds(column: Column) -> bool:

@@ -10,24 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
+from skewridge.io.number_forms import DECIMALS, SPACES, is_number, plain_number
 from skewridge.tables.texts import SHOWN
 
 NEARLY_ALL = 0.95  # of the values that are no word for a gap
 AT_LEAST = 0.5  # of all values
-DECIMALS = (".", ",")
 GAP_WORDS = frozenset(
     ("", "?", "-", "--", ".", "#n/a", "n/a", "n.a.", "na", "nan", "nil", "none", "null")
     + ("missing", "not available", "not known", "tbd", "unavailable", "unknown")
 )
-_SPACES = " '\u00a0\u202f_"  # between thousands, whatever the decimal sign
-_NUMBER = {
-    ".": re.compile(rf"[+-]?(\d{{1,3}}([,{_SPACES}]\d{{3}})+|\d+)?(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE),
-    ",": re.compile(rf"[+-]?(\d{{1,3}}([.{_SPACES}]\d{{3}})+|\d+)?(,\d*)?(e[+-]?\d+)?", re.IGNORECASE),
-}
 _CURRENCY = "$€£¥₹"
 _PARTS = re.compile(
     rf"(?P<before>[{_CURRENCY}]|[A-Z]{{3}}\s)?\s*"
-    rf"(?P<number>[+-]?[\d.,][\d.,{_SPACES}]*(?:[eE][+-]?\d+)?)\s*"
+    rf"(?P<number>[+-]?[\d.,][\d.,{SPACES}]*(?:[eE][+-]?\d+)?)\s*"
     rf"(?P<after>[%‰°{_CURRENCY}A-Za-zµ][^\s\d]{{0,11}}[23²³]?)?"
 )
 _CODE = re.compile(r"0\d+")  # leading zeros are those of a code
@@ -130,11 +125,7 @@ def _split(text: str) -> tuple[str, str]:
 def _number(text: str, writing: Writing) -> float | None:
     """The number that a text is, without unit or with the column's, or None."""
     number, unit = _split(text)
-    if unit not in ("", writing.unit) or not any(c.isdigit() for c in number):
+    if unit not in ("", writing.unit) or not is_number(number, writing.decimal):
         return None
-    if _NUMBER[writing.decimal].fullmatch(number) is None:
-        return None
-    other = "," if writing.decimal == "." else "."
-    plain = re.sub(rf"[{_SPACES}{other}]", "", number).replace(",", ".")
-    value = float(plain)
+    value = float(plain_number(number, writing.decimal))
     return value if np.isfinite(value) else None
