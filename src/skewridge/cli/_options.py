@@ -12,6 +12,27 @@ Model = Annotated[
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.", show_default=False)
 ]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        "--estimator",
+        "-e",
+        metavar="NAME",
+        help="skew (recommended), adaptive (small model, less memory), local (cells alone) or dac (the paper).",
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the estimator: 'penalty=0.01'. May be repeated.",
+        show_default=False,
+    ),
+]
+ModelOutput = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)]
 Features = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="Columns to predict from, with commas between them. Default: all others."),

@@ -1,0 +1,67 @@
+"""The commands that judge or describe a fitted model, and their options. They are entered in `_app.py`."""
+
+from typing import Annotated
+
+import typer
+
+from skewridge.cli._options import Data, Delimiter, Jobs, Json, MissingAsFitted, Model, Truth
+from skewridge.cli._screen import Answer, Screen, run
+
+
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Truth = None,
+    missing: MissingAsFitted = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Measure errors, overall and where rare.
+
+    Take rows that the model has not seen. What is rare is decided by the response that the model was fitted to.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from skewridge.cli._evaluate import evaluate_table
+        from skewridge.cli._predict import PredictRequest
+
+        return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
+
+    run(work, json)
+
+
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = "report.html",
+    target: Truth = None,
+    missing: MissingAsFitted = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell about a model on one page.
+
+    The response, what was done, errors overall and where rare, cost, and how to do it again. Take rows that the model
+    has not seen.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from skewridge.cli._predict import PredictRequest
+        from skewridge.cli._report import report_table
+
+        return report_table(PredictRequest(model, data, missing, jobs, delimiter), target, output, screen)
+
+    run(work, json)
+
+
+def info(model: Model, json: Json = False) -> None:
+    """Tell what is in a model file."""
+
+    def work(screen: Screen) -> Answer:
+        from skewridge.cli._info import describe
+
+        return describe(model)
+
+    run(work, json)
