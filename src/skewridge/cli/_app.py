@@ -21,6 +21,7 @@ from skewridge.cli._options import (
     Estimator,
     Exclude,
     Features,
+    Groups,
     Holdout,
     Jobs,
     Json,
@@ -35,6 +36,8 @@ from skewridge.cli._options import (
     Parameters,
     Seed,
     Target,
+    Time,
+    Weight,
 )
 from skewridge.cli._screen import Answer, Screen, run
 
@@ -77,6 +80,9 @@ def fit(
     ordinal: Ordinal = None,
     max_categories: MaxCategories = 30,
     kind: Kinds = None,
+    weight: Weight = None,
+    groups: Groups = None,
+    time: Time = None,
     param: Parameters = None,
     holdout: Holdout = None,
     report: Page = None,
@@ -90,10 +96,12 @@ def fit(
 
     def work(screen: Screen) -> Answer:
         from skewridge.cli._fit import FitRequest, fit_table
+        from skewridge.cli._roles import Roles
         from skewridge.cli._table import TableRequest
 
+        roles = Roles(weight, groups, time)
         table = TableRequest(
-            data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter, kind
+            data, target, features, exclude, missing, categorical, ordinal, max_categories, delimiter, kind, roles
         )
         return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit, holdout, report), screen)
 

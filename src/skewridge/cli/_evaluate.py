@@ -10,6 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.cli._info import response_rows
 from skewridge.cli._predict import PredictRequest, predict_rows, read_rows
+from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import with_target
 from skewridge.metrics import balanced_mse, rare_region, sera
@@ -31,7 +32,10 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     prediction, _ = predict_rows(request, file, frame, False, screen)
     done = ~np.isnan(prediction)
     data = compare(y[done], prediction[done], _reference(file, y, screen))
-    return Answer({"model": request.model, "target": target, **data}, _as_text(target, data))
+    said = {name: file.about[name] for name in TAKEN_AS if name in file.about}
+    return Answer(
+        {"model": request.model, "target": target, **said, **data}, [*_as_text(target, data), *roles_text(said)]
+    )
 
 
 def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._holdout import as_table, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._reading import check_output
+from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
 from skewridge.cli._table import TableRequest, read_table
@@ -60,7 +61,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     page = request.page or f"{splitext(request.output)[0]}.html"
     _check_places(request, page)
     whole = read_table(request.table, screen)
-    places, judged = held_out(whole.response, request.holdout, request.seed)
+    places, judged = held_out(whole.response, request.holdout, request.seed, whole.known)
     table = whole.some(places) if len(judged) else whole
     pipeline = TableModel([("table", request.table.encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
@@ -69,13 +70,14 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         _fit(pipeline, table)
     seconds = time.perf_counter() - start
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
-    about |= {"row_names": row_names} if row_names else {}
+    about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
     save_model(pipeline, request.output, about=about)
     data = {
         "model": request.output,
         "bytes": Path(request.output).stat().st_size,
         "estimator": type(model).__name__,
         "target": request.table.target,
+        **request.table.roles.given,
         "features": list(table.features.columns),
         **pipeline.summary_.to_dict(),
         "n_rows": len(table.response),
@@ -87,9 +89,10 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     if len(judged):
         rows = whole.some(judged)
         screen.step(f"Judging by {len(judged):,} rows that were held out")
-        data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
-        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
-        told += as_table(data["held_out"])
+        data["held_out"] = judge(pipeline, table, rows)
+        data["report"] = _write_page(page, pipeline, rows, table.response, about)
+        told += as_table(data["held_out"], request.table.roles)
+    told += roles_text(about)
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
     return Answer(data, [*told, *_as_text(data, more)])
 
@@ -104,14 +107,15 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str) -> str:
+def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, about: dict[str, Any]) -> str:
     """Tell about the model on one page, by the rows that were held out."""
     import pandas as pd
 
     from skewridge.reporting import report
 
-    named = pd.Series(rows.response, index=rows.features.index, name=target)
-    report(model, rows.features, named, page, y_ref=y_ref)
+    named = pd.Series(rows.response, index=rows.features.index, name=about["target"])
+    title = titled(type(model.steps[-1][1]).__name__, about["target"], about)
+    report(model, rows.features, named, page, y_ref=y_ref, title=title)
     return page
 
 
@@ -123,7 +127,7 @@ def _row_name(table: Rows, asked: dict[str, str], place: int) -> str:
 def _fit(pipeline: TableModel, table: Rows) -> None:
     """Fit; a refusal for memory names the option for an estimator that needs less."""
     try:
-        pipeline.fit(table.features, table.response)
+        pipeline.fit(table.features, table.response, **fit_arguments(table.known))
     except MemoryError as error:
         if not str(error) or not isinstance(pipeline.steps[-1][1], HonestEstimator):
             raise
@@ -133,6 +137,7 @@ def _fit(pipeline: TableModel, table: Rows) -> None:
 def make_estimator(request: FitRequest) -> Any:
     """Return the estimator with its parameters, or raise for one that there is not."""
     cls = ESTIMATORS[check_choice("--estimator", request.estimator, list(ESTIMATORS))]
+    check_roles(request.table.roles, request.table.target, cls, ESTIMATORS)
     given = dict(_parameter(text) for text in request.parameters or ())
     known = cls().get_params()
     for name in given:

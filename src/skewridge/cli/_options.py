@@ -67,6 +67,18 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="How often each row occurs, 0 or more; no feature.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows of one value belong together (a patient, a site), and new rows come with others; no feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Times or numbers along which new rows come later; no feature."),
+]
 Missing = Annotated[
     str,
     typer.Option(
