@@ -12,7 +12,7 @@ import typer
 
 from skewridge._version import __version__
 from skewridge.cli._advice_commands import demo, diagnose, plan
-from skewridge.cli._judging_commands import evaluate, info, report
+from skewridge.cli._judging_commands import compare, evaluate, explain, info, report
 from skewridge.cli._options import (
     Categorical,
     Data,
@@ -170,5 +170,5 @@ def predict(
     run(work, json)
 
 
-for command in (evaluate, report, info, diagnose, plan, demo):
+for command in (evaluate, compare, explain, report, info, diagnose, plan, demo):
     app.command()(command)

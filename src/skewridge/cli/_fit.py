@@ -14,6 +14,8 @@ from typing import Any
 from skewridge._row_names import rows_named
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
+from skewridge.cli._fitted_rows import KEY as HASHES
+from skewridge.cli._fitted_rows import row_hashes
 from skewridge.cli._holdout import as_table, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._reading import check_output
@@ -71,6 +73,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     seconds = time.perf_counter() - start
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
     about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
+    about[HASHES] = row_hashes(pipeline, table.features, table.response)
     save_model(pipeline, request.output, about=about)
     data = {
         "model": request.output,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from skewridge.cli._options import Data, Delimiter, Jobs, Json, MissingAsFitted, Model, Truth
+from skewridge.cli._options import DATA, Data, Delimiter, Jobs, Json, MissingAsFitted, Model, Truth
 from skewridge.cli._screen import Answer, Screen, run
 
 
@@ -27,6 +27,64 @@ def evaluate(
         from skewridge.cli._predict import PredictRequest
 
         return evaluate_table(PredictRequest(model, data, missing, jobs, delimiter), target, screen)
+
+    run(work, json)
+
+
+def compare(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more files of skewridge fit, then CSV or Parquet files.",
+            metavar="MODEL MODEL... DATA",
+            show_default=False,
+        ),
+    ],
+    target: Truth = None,
+    missing: MissingAsFitted = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Compare models on the same rows.
+
+    Errors overall and where rare, side by side, and by how much the others differ from the first model, with standard
+    errors. Take rows that no model has seen.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from skewridge.cli._compare import compare_models
+        from skewridge.cli._predict import PredictRequest
+
+        return compare_models(files, PredictRequest("", [], missing, jobs, delimiter), target, screen)
+
+    run(work, json)
+
+
+def explain(
+    model: Model,
+    data: Annotated[list[str] | None, typer.Argument(help=DATA, metavar="[DATA]", show_default=False)] = None,
+    row: Annotated[
+        int | None, typer.Option(metavar="N", help="Explain the prediction of this row of DATA, 1 being the first.")
+    ] = None,
+    target: Truth = None,
+    missing: MissingAsFitted = None,
+    jobs: Jobs = -1,
+    delimiter: Delimiter = None,
+    json: Json = False,
+) -> None:
+    """Tell what drives a model, or one prediction.
+
+    By column of the table as it came, overall and where the response is rare, with the direction in words. Take rows
+    that the model has not seen. With --row: one prediction, its interval, which columns push it up or down, and how
+    near the rows of the fit are.
+    """
+
+    def work(screen: Screen) -> Answer:
+        from skewridge.cli._explain import explain_model
+        from skewridge.cli._predict import PredictRequest
+
+        return explain_model(PredictRequest(model, data or [], missing, jobs, delimiter), target, row, screen)
 
     run(work, json)
 
