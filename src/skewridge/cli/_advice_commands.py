@@ -53,12 +53,13 @@ def plan(
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where the picture goes.")] = "demo_output",
+    json: Json = False,
 ) -> None:
     """Compare the estimators on built-in data."""
 
     def work(screen: Screen) -> Answer:
         from skewridge.cli._advise import show_demo
 
-        return show_demo(folder)
+        return show_demo(folder, screen)
 
-    run(work, False)
+    run(work, json)

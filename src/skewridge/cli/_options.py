@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 DATA = "CSV or Parquet files, folders of them, or patterns such as 'part-*.parquet'."
+POLICIES = ["impute", "refuse", "drop"]
 Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
 Model = Annotated[
     str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
@@ -19,6 +20,7 @@ Estimator = Annotated[
         "-e",
         metavar="NAME",
         help="skew (recommended), adaptive (small model, less memory), local (cells alone) or dac (the paper).",
+        autocompletion=lambda: ["skew", "adaptive", "local", "dac"],
     ),
 ]
 Parameters = Annotated[
@@ -82,7 +84,9 @@ Time = Annotated[
 Missing = Annotated[
     str,
     typer.Option(
-        metavar="POLICY", help="Missing values: impute (median, and a column that tells), refuse, or drop the rows."
+        metavar="POLICY",
+        help="Missing values: impute (median, and a column that tells), refuse, or drop the rows.",
+        autocompletion=lambda: POLICIES,
     ),
 ]
 Delimiter = Annotated[
@@ -109,7 +113,12 @@ Truth = Annotated[
     typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
 ]
 MissingAsFitted = Annotated[
-    str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+    str | None,
+    typer.Option(
+        metavar="POLICY",
+        help="As in fit. Default: what the model was fitted with.",
+        autocompletion=lambda: POLICIES,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
 Escape = Annotated[
