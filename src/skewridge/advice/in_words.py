@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ def compact(value: float, *, sign: bool = False, digits: int = 3) -> str:
     for least, divisor, letter in UNITS:
         if abs(value) >= least * (1.0 - 0.5 * 10.0**-digits):  # what is rounded to it counts
             return f"{value / divisor:{plus}.{digits}g}{letter}"
-    return f"{value:{plus}.0f}" if abs(value) >= 999.5 else f"{value:{plus}.{digits}g}"
+    return f"{value:{plus}.0f}" if abs(value) >= 999.5 and digits <= 4 else f"{value:{plus}.{digits}g}"
 
 
 def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | None = None) -> str:
@@ -43,7 +43,7 @@ def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | N
     'price rises from 400k to 1.1M as rooms goes from 2 to 5'
     """
     name, means = str(partial["name"]), np.asarray(partial["mean"], dtype=np.float64)
-    points = partial["labels"] or [compact(value) for value in partial["values"]]
+    points = partial["labels"] or _told_apart(partial["values"])
     low, high = int(np.argmin(means)), int(np.argmax(means))
     span = float(means[high] - means[low])
     if rmse is not None and span < FLAT * rmse:
@@ -62,3 +62,16 @@ def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | N
         f"{target} goes up and down along {name}: highest, {compact(means[high])}, at {points[high]}, and lowest, "
         f"{compact(means[low])}, at {points[low]}"
     )
+
+
+def _told_apart(values: Sequence[float]) -> list[str]:
+    """Numbers in as many digits as a hundredth of their range needs: degrees of longitude need more than rooms.
+
+    Examples
+    --------
+    >>> _told_apart([144.6, 145.0312, 145.5]), _told_apart([1, 6])
+    (['144.6', '145.03', '145.5'], ['1', '6'])
+    """
+    size, span = float(np.abs(values).max()), float(np.ptp(values))
+    digits = int(np.clip(np.ceil(np.log10(size / (0.01 * span))), 3, 10)) if span else 3
+    return [compact(float(value), digits=digits) for value in values]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skewridge.advice.drivers import drivers
-from skewridge.advice.in_words import dependence_in_words
+from skewridge.advice.in_words import compact, dependence_in_words
 from skewridge.cli._evaluate import reference_response, target_of
 from skewridge.cli._explain_row import explain_one
 from skewridge.cli._fitted_rows import note_fitted_rows
@@ -90,4 +90,4 @@ def _percent(share: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    return "-" if value is None else compact(value, digits=4)
