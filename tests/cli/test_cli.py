@@ -19,6 +19,7 @@ from skewridge import SkewRidge, load_model, save_model
 from skewridge.cli import main
 from skewridge.cli._evaluate import compare
 from skewridge.cli._reading import read_tables
+from skewridge.persist import read_model
 from skewridge.tables.encoder import TableEncoder
 from tests.saved import adaptive, dac
 
@@ -144,7 +145,10 @@ def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(model):
     first = Path(model).read_bytes()
     assert main(["fit", "train.csv", *OPTIONS, "--jobs", "1"]) == 0
     loaded, other = load_model(model).set_params(model__n_jobs=-1), Path("all.skr")
-    save_model(loaded, other, about={"target": "price", "missing": "impute", "response": TRAIN["price"].to_numpy()})
+    about = read_model(model).about
+    save_model(loaded, other, about=about)
+    assert list(about) == ["target", "missing", "response", "row_hashes"]
+    assert np.array_equal(about["response"], TRAIN["price"])
     assert other.read_bytes() == first
 
 
