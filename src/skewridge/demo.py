@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,31 +93,41 @@ def draw(path: Path) -> None:
     plt.close(figure)
 
 
-def main(folder: str = "demo_output") -> None:
-    """Print the table, write the picture, say what to read next."""
+def main(folder: str = "demo_output", *, say: Callable[[str], None] = print) -> dict[str, Any]:
+    """Print the table, write the picture, say what to read next; return the figures."""
     DacKernelRidge(n_nodes=2).fit(*make_peaks(100, 2, random_state=SEED)).predict([[0.5, 0.5]])  # compile
     SkewRidge().fit(*make_peaks(100, 2, random_state=SEED))
-    print(f"Two narrow peaks in two features, N = {N_ROWS:,} rows.")
-    print(f"The paper's method has k = {N_NODES} nodes and the gaussian kernel.")
-    print("Errors are against the noise-free truth; the rare region holds the 2% rarest responses.")
-    print("\nEverything learned from the data: two levels, and level 1 alone")
-    print(f"{'':28}{'MSE':>12}{'rare-region MSE':>18}{'seconds':>10}")
+    say(f"Two narrow peaks in two features, N = {N_ROWS:,} rows.")
+    say(f"The paper's method has k = {N_NODES} nodes and the gaussian kernel.")
+    say("Errors are against the noise-free truth; the rare region holds the 2% rarest responses.")
+    say("\nEverything learned from the data: two levels, and level 1 alone")
+    say(f"{'':28}{'MSE':>12}{'rare-region MSE':>18}{'seconds':>10}")
+    results: list[dict[str, Any]] = []
     for name, error, rare, seconds in recommend():
-        print(f"{name:28}{error:12.2e}{rare:18.2e}{seconds:10.2f}")
+        say(f"{name:28}{error:12.2e}{rare:18.2e}{seconds:10.2f}")
+        results.append({"name": name, "mse": error, "rare_mse": rare, "seconds": seconds})
     for title, penalty in PENALTIES.items():
-        print(f"\nThe paper (DacKernelRidge), penalty = {title}")
-        print(f"{'':28}{'MSE':>12}{'rare-region MSE':>18}{'seconds':>10}{'N~/N':>8}")
+        say(f"\nThe paper (DacKernelRidge), penalty = {title}")
+        say(f"{'':28}{'MSE':>12}{'rare-region MSE':>18}{'seconds':>10}{'N~/N':>8}")
         for name, error, rare, seconds, ratio in compare(penalty):
-            print(f"{name:28}{error:12.2e}{rare:18.2e}{seconds:10.2f}{ratio:8.2f}")
-    path = Path(folder) / "figure1.png"
+            say(f"{name:28}{error:12.2e}{rare:18.2e}{seconds:10.2f}{ratio:8.2f}")
+            results.append({"name": name, "penalty": title, "mse": error, "rare_mse": rare, "seconds": seconds})
+    picture = _draw_into(Path(folder), say)
+    say("Read next: README.md (quick start), docs/which.md, docs/two-levels.md, docs/method.md.")
+    return {"n_rows": N_ROWS, "results": results, "picture": picture}
+
+
+def _draw_into(folder: Path, say: Callable[[str], None]) -> str | None:
+    """Draw Figure 1 and return where it is; None without matplotlib."""
+    path = folder / "figure1.png"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         draw(path)
     except ImportError:
-        print("\nFigure 1 was not drawn: it needs matplotlib (pip install 'skewridge[plot]').")
-    else:
-        print(f"\nFigure 1 of the paper, for both algorithms: {path}")
-    print("Read next: README.md (quick start), docs/which.md, docs/two-levels.md, docs/method.md.")
+        say("\nFigure 1 was not drawn: it needs matplotlib (pip install 'skewridge[plot]').")
+        return None
+    say(f"\nFigure 1 of the paper, for both algorithms: {path}")
+    return str(path)
 
 
 if __name__ == "__main__":

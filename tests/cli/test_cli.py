@@ -19,6 +19,7 @@ from skewridge import SkewRidge, load_model, save_model
 from skewridge.cli import main
 from skewridge.cli._evaluate import compare
 from skewridge.cli._reading import read_tables
+from skewridge.persist import read_model
 from skewridge.tables.encoder import TableEncoder
 from tests.saved import adaptive, dac
 
@@ -144,7 +145,10 @@ def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(model):
     first = Path(model).read_bytes()
     assert main(["fit", "train.csv", *OPTIONS, "--jobs", "1"]) == 0
     loaded, other = load_model(model).set_params(model__n_jobs=-1), Path("all.skr")
-    save_model(loaded, other, about={"target": "price", "missing": "impute", "response": TRAIN["price"].to_numpy()})
+    about = read_model(model).about
+    save_model(loaded, other, about=about)
+    assert list(about) == ["target", "missing", "response", "row_hashes"]
+    assert np.array_equal(about["response"], TRAIN["price"])
     assert other.read_bytes() == first
 
 
@@ -662,6 +666,20 @@ def test_shells_can_complete(shell, capsys, monkeypatch):
     assert "predict" in capsys.readouterr().out
 
 
+def test_shells_complete_what_an_option_takes(capsys, monkeypatch):
+    monkeypatch.setenv("_SKEWRIDGE_COMPLETE", "complete_bash")
+    for words, found in (("skewridge fit t.csv -e ", "adaptive"), ("skewridge fit t.csv --missing i", "impute")):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+        main([])
+        assert found in capsys.readouterr().out.split()
+
+
+def test_completion_can_be_shown(capsys, monkeypatch):
+    assert main(["--show-completion", "bash"]) == 0
+    assert "_skewridge_completion" in capsys.readouterr().out
+
+
 def test_the_version_is_told(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.strip() == skewridge.__version__
@@ -701,6 +719,26 @@ def test_demo_runs_the_demonstration(monkeypatch):
     monkeypatch.setattr("skewridge.demo.main", asked.append)
     assert main(["demo", "pictures"]) == 0
     assert asked == ["pictures"]
+
+
+def test_demo_answers_in_json(monkeypatch, capsys):
+    monkeypatch.setattr("skewridge.demo.recommend", lambda: iter([("SkewRidge()", 0.1, 0.2, 3.0)]))
+    monkeypatch.setattr("skewridge.demo.compare", lambda penalty: iter(()))
+    monkeypatch.setattr("skewridge.demo.draw", lambda path: None)
+    told = answer(capsys, "demo", "pictures")
+    assert told["results"] == [{"name": "SkewRidge()", "mse": 0.1, "rare_mse": 0.2, "seconds": 3.0}]
+    assert told["picture"] == os.path.join("pictures", "figure1.png")
+
+
+def test_every_command_answers_in_json(capsys):
+    from typer.main import get_command
+
+    from skewridge.cli._app import app
+
+    commands = get_command(app).commands
+    assert {"fit", "predict", "evaluate", "compare", "explain", "report", "info", "diagnose", "plan"} <= set(commands)
+    for name, command in commands.items():
+        assert "--json" in [option for one in command.params for option in one.opts], name
 
 
 # Enemies by the hundred

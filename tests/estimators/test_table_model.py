@@ -96,9 +96,17 @@ def test_weights_groups_and_order_go_where_they_belong():
     model = make_table_model(LocalKernelRidge(random_state=0))
     weights = np.where(np.arange(240) < 200, 1.0, 0.0)
     weighted = clone(model).fit(RAW, PRICE, sample_weight=weights)
-    assert np.array_equal(
-        weighted.predict(NEW), clone(model).fit(RAW, PRICE, model__sample_weight=weights).predict(NEW)
-    )
+    encoder = TableEncoder()
+    numbers = encoder.fit_transform(RAW, PRICE, sample_weight=weights)
+    alone = LocalKernelRidge(random_state=0).fit(numbers, PRICE, sample_weight=weights)
+    assert np.array_equal(weighted.predict(NEW), alone.predict(encoder.transform(NEW)))
+    other = np.where(weights > 0, PRICE, 1e6)  # what has no weight enters neither means nor fit
+    assert np.array_equal(clone(model).fit(RAW, other, sample_weight=weights).predict(NEW), weighted.predict(NEW))
+    late = np.where(np.arange(240) >= 216, PRICE + 1e6, PRICE)
+    rows = [clone(model)["table"].fit_transform(RAW, y, order=np.arange(240)) for y in (PRICE, late)]
+    means = model["table"].fit(RAW, PRICE).get_feature_names_out().tolist().index("agent: mean")
+    ratio = rows[1][:, means] / np.where(rows[0][:, means] == 0, np.nan, rows[0][:, means])
+    assert np.nanmax(ratio) - np.nanmin(ratio) < 1e-9  # the last tenth is seen by no row: the scale is all that moves
     grouped = clone(model).fit(RAW, PRICE, groups=RAW["agent"])
     assert np.isfinite(grouped.risk_.mse)
     assert not grouped["table"].columns_[1].means.scales[0]  # means of the column that names the groups tell nothing

@@ -335,7 +335,5 @@ def test_with_a_hint_balls_find_two_columns_among_twenty():
     Z = rng.normal(size=(4000, 22))
     Y = np.sin(6 * Z[:, :1]) * np.cos(5 * Z[:, 1:2]) + 0.1 * rng.normal(size=(4000, 1))
     hint = np.append([4.0, 4.0], np.full(20, 0.1))
-    errors = [
-        np.nanmean(learn_kernel(MATERN, Z, Y, seed=0, local=True, hint=own).losses[-20:]) for own in (None, hint)
-    ]
+    errors = [np.nanmean(learn_kernel(MATERN, Z, Y, seed=0, local=True, hint=own).losses[-20:]) for own in (None, hint)]
     assert errors[1] < 0.1 < 0.5 < errors[0]

@@ -3,6 +3,7 @@ import pytest
 
 from skewridge.tables.level_means import (
     N_FOLDS,
+    FoldPlan,
     cross_fitted,
     deal_folds,
     learn_means,
@@ -11,6 +12,10 @@ from skewridge.tables.level_means import (
 )
 
 RNG = np.random.default_rng(0)
+
+
+def every_row_once(folds):
+    return FoldPlan(folds, np.ones(len(folds)))
 
 
 def test_deviations_are_those_of_a_loop_over_levels():
@@ -43,11 +48,11 @@ def test_no_row_sees_its_own_response():
     codes = RNG.integers(0, 8, 100).astype(float)
     Y = RNG.normal(size=(100, 1)) + codes[:, None]
     folds = deal_folds(np.column_stack([codes, RNG.normal(size=100)]))
-    before = cross_fitted(codes, Y, folds, 8)
+    before = cross_fitted(codes, Y, every_row_once(folds), 8)
     for row in range(0, 100, 7):
         other = Y.copy()
         other[row] += 1000.0
-        after = cross_fitted(codes, other, folds, 8)
+        after = cross_fitted(codes, other, every_row_once(folds), 8)
         mates = folds == folds[row]
         assert np.array_equal(after[mates], before[mates])
         assert not np.array_equal(after[~mates], before[~mates])
@@ -67,7 +72,7 @@ def test_folds_depend_on_what_rows_hold_and_equal_rows_share_theirs():
 def test_random_levels_do_not_tell_the_response_of_training_rows():
     """In-sample means of 500 random levels would explain an eighth of pure noise; cross-fitted ones explain nothing."""
     codes, y = RNG.integers(0, 500, 4000).astype(float), RNG.exponential(size=(4000, 1))
-    fitted = cross_fitted(codes, y, deal_folds(np.arange(4000.0)[:, None]), 500)
+    fitted = cross_fitted(codes, y, every_row_once(deal_folds(np.arange(4000.0)[:, None])), 500)
     spread = fitted.std()
     assert spread == 0 or abs(np.corrcoef(fitted[:, 0], y[:, 0])[0, 1]) < 0.05
 
@@ -75,7 +80,8 @@ def test_random_levels_do_not_tell_the_response_of_training_rows():
 def test_new_levels_and_gaps_are_the_mean_of_all_and_count_once():
     codes = np.array([0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 0.0, 1.0])
     Y = np.array([[1.0], [2.0], [1.0], [9.0], [8.0], [5.0], [1.5], [9.0]])
-    means = learn_means(codes, Y, cross_fitted(codes, Y, deal_folds(np.arange(8.0)[:, None]), 3), 3)
+    folds = deal_folds(np.arange(8.0)[:, None])
+    means = learn_means(codes, Y, cross_fitted(codes, Y, every_row_once(folds), 3), 3)
     new, once = mean_features(np.array([-1.0, 2.0]), means)
     assert new[0] == 0.0
     assert new[1] == once[1]
@@ -87,7 +93,38 @@ def test_units_of_the_response_change_no_bit():
     folds = deal_folds(np.arange(120.0)[:, None])
 
     def features(Y):
-        fitted = cross_fitted(codes, Y, folds, 9)
+        fitted = cross_fitted(codes, Y, every_row_once(folds), 9)
         return mean_features(codes, learn_means(codes, Y, fitted, 9), fitted)
 
     assert np.array_equal(features(Y + codes[:, None]), features(1024.0 * (Y + codes[:, None])))
+
+
+def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none():
+    codes, Y = RNG.integers(0, 9, 120).astype(float), RNG.normal(size=(120, 1))
+    Y += codes[:, None]
+    times = RNG.integers(0, 3, 120)
+    copies = np.repeat(np.arange(120), times)
+    parts = np.where(times > 0, np.arange(120) % N_FOLDS, -1)
+    weighted = cross_fitted(codes, Y, FoldPlan(parts, times.astype(float)), 9)
+    copied = cross_fitted(codes[copies], Y[copies], every_row_once(parts[copies]), 9)
+    np.testing.assert_allclose(weighted[copies], copied, atol=1e-12)
+    means = learn_means(codes, Y, weighted, 9, times.astype(float))
+    expected = learn_means(codes[copies], Y[copies], copied, 9)
+    assert means.counts == expected.counts
+    np.testing.assert_allclose(means.deviations, expected.deviations, atol=1e-12)
+    np.testing.assert_allclose([means.scales[0], means.count_shift], [expected.scales[0], expected.count_shift])
+    assert np.allclose(weighted[times == 0, 0], np.array(means.deviations[0])[codes[times == 0].astype(int)])
+
+
+def test_rows_in_an_order_see_no_later_response():
+    codes, Y = RNG.integers(0, 5, 200).astype(float), RNG.normal(size=(200, 1))
+    Y += codes[:, None]
+    blocks = np.arange(200) // 20
+    plan = FoldPlan(blocks, np.ones(200), first_ahead=5)
+    before = cross_fitted(codes, Y, plan, 5)
+    for block in range(10):
+        changed = Y + 1000.0 * ((blocks == block) & (codes == 1))[:, None]
+        moved = (cross_fitted(codes, changed, plan, 5) != before).any(axis=1)
+        earlier = blocks < block if block >= 5 else blocks == block
+        assert not moved[earlier | (blocks == block)].any()
+        assert moved[blocks > max(block, 4)].any() or block == 9

@@ -39,12 +39,11 @@ def plan_table(
     return Answer(found.to_dict(), [str(found)])
 
 
-def show_demo(folder: str) -> Answer:
-    """Run the demonstration, which prints as it goes."""
+def show_demo(folder: str, screen: Screen) -> Answer:
+    """Run the demonstration, which prints as it goes where people read."""
     from skewridge.demo import main
 
-    main(folder)
-    return Answer({})
+    return Answer(main(folder, say=lambda text: None) if screen.as_json else main(folder))
 
 
 def _response(data: Sequence[str], target: str, reading: Reading | None, screen: Screen) -> tuple[Any, FloatArray]:

@@ -1,7 +1,9 @@
 """The commands and their options. What they do is in modules of their own, imported when a command runs.
 
 To add a command: write a function that takes a :class:`~._screen.Screen` and returns an :class:`~._screen.Answer` in a
-module of its own; here, give it a function with its options whose ``work`` imports it, and hand that to ``run``.
+module of its own; give it a function with its options whose ``work`` imports it, and hand that to ``run``. Commands to
+fit and to predict are here, those that judge a model in `_judging_commands.py`, those before a fit in
+`_advice_commands.py`.
 """
 
 from typing import Annotated
@@ -9,13 +11,17 @@ from typing import Annotated
 import typer
 
 from skewridge._version import __version__
+from skewridge.cli._advice_commands import demo, diagnose, plan
+from skewridge.cli._judging_commands import compare, evaluate, explain, info, report
 from skewridge.cli._options import (
     FOUND,
     Categorical,
     Data,
     Escape,
+    Estimator,
     Exclude,
     Features,
+    Groups,
     Holdout,
     Jobs,
     Json,
@@ -23,13 +29,16 @@ from skewridge.cli._options import (
     Limit,
     MaxCategories,
     Missing,
-    MissingAsFitted,
     Model,
+    ModelOutput,
     Ordinal,
     Page,
+    Parameters,
     Reading,
+    Seed,
     Target,
-    Truth,
+    Time,
+    Weight,
     reads_tables,
 )
 from skewridge.cli._screen import Answer, Screen, run
@@ -67,34 +76,20 @@ def fit(
     target: Target,
     features: Features = None,
     exclude: Exclude = None,
-    estimator: Annotated[
-        str,
-        typer.Option(
-            "--estimator",
-            "-e",
-            metavar="NAME",
-            help="skew (recommended), adaptive (small model, less memory), local (cells alone) or dac (the paper).",
-        ),
-    ] = "skew",
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")] = "model.skr",
+    estimator: Estimator = "skew",
+    output: ModelOutput = "model.skr",
     missing: Missing = "impute",
     categorical: Categorical = None,
     ordinal: Ordinal = None,
     max_categories: MaxCategories = 30,
     kind: Kinds = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            "-p",
-            metavar="NAME=VALUE",
-            help="A parameter of the estimator: 'penalty=0.01'. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    weight: Weight = None,
+    groups: Groups = None,
+    time: Time = None,
+    param: Parameters = None,
     holdout: Holdout = None,
     report: Page = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)] = 0,
+    seed: Seed = 0,
     jobs: Jobs = -1,
     memory_limit: Limit = None,
     reading: Reading = FOUND,
@@ -104,10 +99,12 @@ def fit(
 
     def work(screen: Screen) -> Answer:
         from skewridge.cli._fit import FitRequest, fit_table
+        from skewridge.cli._roles import Roles
         from skewridge.cli._table import TableRequest
 
+        roles = Roles(weight, groups, time)
         table = TableRequest(
-            data, target, features, exclude, missing, categorical, ordinal, max_categories, reading, kind
+            data, target, features, exclude, missing, categorical, ordinal, max_categories, reading, kind, roles
         )
         return fit_table(FitRequest(table, estimator, output, param, seed, jobs, memory_limit, holdout, report), screen)
 
@@ -176,122 +173,7 @@ def predict(
     run(work, json)
 
 
-@reads_tables(app)
-def evaluate(
-    model: Model,
-    data: Data,
-    target: Truth = None,
-    missing: MissingAsFitted = None,
-    jobs: Jobs = -1,
-    reading: Reading = FOUND,
-    json: Json = False,
-) -> None:
-    """Measure errors, overall and where rare.
-
-    Take rows that the model has not seen. What is rare is decided by the response that the model was fitted to.
-    """
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._evaluate import evaluate_table
-        from skewridge.cli._predict import PredictRequest
-
-        return evaluate_table(PredictRequest(model, data, missing, jobs, reading), target, screen)
-
-    run(work, json)
-
-
-@reads_tables(app)
-def report(
-    model: Model,
-    data: Data,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = "report.html",
-    target: Truth = None,
-    missing: MissingAsFitted = None,
-    jobs: Jobs = -1,
-    reading: Reading = FOUND,
-    json: Json = False,
-) -> None:
-    """Tell about a model on one page.
-
-    The response, what was done, errors overall and where rare, cost, and how to do it again. Take rows that the model
-    has not seen.
-    """
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._predict import PredictRequest
-        from skewridge.cli._report import report_table
-
-        return report_table(PredictRequest(model, data, missing, jobs, reading), target, output, screen)
-
-    run(work, json)
-
-
-@app.command()
-def info(model: Model, json: Json = False) -> None:
-    """Tell what is in a model file."""
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._info import describe
-
-        return describe(model)
-
-    run(work, json)
-
-
-@reads_tables(app)
-def diagnose(
-    data: Data,
-    target: Target,
-    reading: Reading = FOUND,
-    json: Json = False,
-) -> None:
-    """Tell whether a response is skewed.
-
-    And whether that matters, and what to do about it.
-    """
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._advise import diagnose_table
-
-        return diagnose_table(data, target, reading, screen)
-
-    run(work, json)
-
-
-@reads_tables(app)
-def plan(
-    data: Data,
-    target: Target,
-    nodes: Annotated[
-        int | None, typer.Option(metavar="N", help="Nodes of divide and conquer. Default: chosen.", min=1)
-    ] = None,
-    jobs: Jobs = -1,
-    memory_limit: Limit = None,
-    reading: Reading = FOUND,
-    json: Json = False,
-) -> None:
-    """Tell what a fit needs before any work.
-
-    Memory and operations of two levels, of adaptive centres, of divide and conquer, and of the exact fit.
-    """
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._advise import plan_table
-
-        return plan_table(data, target, nodes, jobs, memory_limit, reading, screen)
-
-    run(work, json)
-
-
-@app.command()
-def demo(
-    folder: Annotated[str, typer.Argument(help="Where the picture goes.")] = "demo_output",
-) -> None:
-    """Compare the estimators on built-in data."""
-
-    def work(screen: Screen) -> Answer:
-        from skewridge.cli._advise import show_demo
-
-        return show_demo(folder)
-
-    run(work, False)
+for reading in (evaluate, compare, explain, report, diagnose, plan):
+    reads_tables(app)(reading)
+for other in (info, demo):
+    app.command()(other)

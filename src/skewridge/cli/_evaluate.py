@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
+from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import response_rows
 from skewridge.cli._predict import PredictRequest, predict_rows, read_rows
+from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import with_target
 from skewridge.metrics import balanced_mse, rare_region, sera
@@ -22,16 +24,26 @@ MEASURES = ("rows", "mse", "rmse", "mae", "bias", "r2")
 def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) -> Answer:
     """Read, predict, compare."""
     file = read_model(request.model)
-    target = target or file.about.get("target")
-    if not isinstance(target, str):
-        raise ValueError(f"{request.model} does not say what it predicts: name the column by --target.")
+    target = target_of(request.model, file, target)
     frame = read_rows(request, file, screen, [target])
     check_columns([target], frame.columns)
     frame, y = with_target(frame, target, request.missing or file.about.get("missing", "refuse"), screen)
     prediction, _ = predict_rows(request, file, frame, False, screen)
     done = ~np.isnan(prediction)
-    data = compare(y[done], prediction[done], _reference(file, y, screen))
-    return Answer({"model": request.model, "target": target, **data}, _as_text(target, data))
+    data = compare(y[done], prediction[done], reference_response(file, y, screen))
+    data["n_fitted_rows"] = note_fitted_rows(request.model, file, frame[done], y[done], screen)
+    said = {name: file.about[name] for name in TAKEN_AS if name in file.about}
+    return Answer(
+        {"model": request.model, "target": target, **said, **data}, [*_as_text(target, data), *roles_text(said)]
+    )
+
+
+def target_of(name: str, file: ModelFile, target: str | None) -> str:
+    """The column with the truth: the one that is named, else the one that was fitted to."""
+    found = target or file.about.get("target")
+    if not isinstance(found, str):
+        raise ValueError(f"{name} does not say what it predicts: name the column by --target.")
+    return found
 
 
 def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dict[str, Any]:
@@ -82,7 +94,7 @@ def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
     }
 
 
-def _reference(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
+def reference_response(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
     """The response that decides what is rare: the one that was fitted to, where the file has it."""
     if response_rows(file):
         return file.about["response"]

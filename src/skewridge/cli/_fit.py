@@ -14,10 +14,13 @@ from typing import Any
 from skewridge._row_names import rows_named
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
+from skewridge.cli._fitted_rows import KEY as HASHES
+from skewridge.cli._fitted_rows import row_hashes
 from skewridge.cli._holdout import as_table, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
 from skewridge.cli._reading import check_output
+from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
 from skewridge.cli._table import TableRequest, read_table
@@ -64,7 +67,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     if _is_in_pieces(request):
         return _fit_pieces(request, model, screen)
     whole = read_table(request.table, screen)
-    places, judged = held_out(whole.response, request.holdout, request.seed)
+    places, judged = held_out(whole.response, request.holdout, request.seed, whole.known)
     table = whole.some(places) if len(judged) else whole
     pipeline = TableModel([("table", request.table.encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
@@ -73,13 +76,15 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         _fit(pipeline, table)
     seconds = time.perf_counter() - start
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
-    about |= {"row_names": row_names} if row_names else {}
+    about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
+    about[HASHES] = row_hashes(pipeline, table.features, table.response)
     save_model(pipeline, request.output, about=about)
     data = {
         "model": request.output,
         "bytes": Path(request.output).stat().st_size,
         "estimator": type(model).__name__,
         "target": request.table.target,
+        **request.table.roles.given,
         "features": list(table.features.columns),
         **pipeline.summary_.to_dict(),
         "n_rows": len(table.response),
@@ -91,9 +96,10 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     if len(judged):
         rows = whole.some(judged)
         screen.step(f"Judging by {len(judged):,} rows that were held out")
-        data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
-        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
-        told += as_table(data["held_out"])
+        data["held_out"] = judge(pipeline, table, rows)
+        data["report"] = _write_page(page, pipeline, rows, table.response, about)
+        told += as_table(data["held_out"], request.table.roles)
+    told += roles_text(about)
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
     return Answer(data, [*told, *_as_text(data, more)])
 
@@ -109,6 +115,9 @@ def _fit_pieces(request: FitRequest, model: Any, screen: Screen) -> Answer:
     """Fit to a table that memory does not hold, and save."""
     if request.holdout or request.page:
         raise ValueError("--holdout and --report need the table in memory, which does not hold it. Leave them out.")
+    if request.table.roles.given:
+        said = ", ".join(f"--{name}" for name in request.table.roles.given)
+        raise ValueError(f"{said}: these need the table in memory, which does not hold it. Leave them out.")
     start = time.perf_counter()
     with screen.progress():
         y = fit_in_pieces(model, request.table, screen)
@@ -138,14 +147,15 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str) -> str:
+def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, about: dict[str, Any]) -> str:
     """Tell about the model on one page, by the rows that were held out."""
     import pandas as pd
 
     from skewridge.reporting import report
 
-    named = pd.Series(rows.response, index=rows.features.index, name=target)
-    report(model, rows.features, named, page, y_ref=y_ref)
+    named = pd.Series(rows.response, index=rows.features.index, name=about["target"])
+    title = titled(type(model.steps[-1][1]).__name__, about["target"], about)
+    report(model, rows.features, named, page, y_ref=y_ref, title=title)
     return page
 
 
@@ -157,7 +167,7 @@ def _row_name(table: Rows, asked: dict[str, str], place: int) -> str:
 def _fit(pipeline: TableModel, table: Rows) -> None:
     """Fit; a refusal for memory names the option for an estimator that needs less."""
     try:
-        pipeline.fit(table.features, table.response)
+        pipeline.fit(table.features, table.response, **fit_arguments(table.known))
     except MemoryError as error:
         if not str(error) or not isinstance(pipeline.steps[-1][1], HonestEstimator):
             raise
@@ -167,6 +177,7 @@ def _fit(pipeline: TableModel, table: Rows) -> None:
 def make_estimator(request: FitRequest) -> Any:
     """Return the estimator with its parameters, or raise for one that there is not."""
     cls = ESTIMATORS[check_choice("--estimator", request.estimator, list(ESTIMATORS))]
+    check_roles(request.table.roles, request.table.target, cls, ESTIMATORS)
     given = dict(_parameter(text) for text in request.parameters or ())
     known = cls().get_params()
     for name in given:

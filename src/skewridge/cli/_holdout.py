@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.cli._evaluate import measures
+from skewridge.cli._roles import Roles, fit_arguments
 from skewridge.cli._screen import Table
+from skewridge.cli._table import Table as Rows
 from skewridge.metrics import rare_region
 from skewridge.model_selection import response_train_test_split
+from skewridge.tables.many_levels import ByRow
 
 SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
+EVERY_ROW_ALIKE = ByRow()
 SCORES = ("rmse", "mae", "median_percent", "r2", "rare_rmse")
 LABELS = {
     "rmse": "RMSE",
@@ -26,10 +30,13 @@ LABELS = {
 }
 
 
-def held_out(y: FloatArray, share: float | None, seed: int) -> tuple[IntArray, IntArray]:
+def held_out(
+    y: FloatArray, share: float | None, seed: int, known: ByRow = EVERY_ROW_ALIKE
+) -> tuple[IntArray, IntArray]:
     """Return the places of rows to fit and of rows to judge by, both ascending: a share of every slice of y.
 
-    None is a tenth from 1,000 rows on, and nothing below, where every row is needed.
+    Where rows have groups whole groups are held out, and where they have times the last rows. A share of None is a
+    tenth from 1,000 rows on, and nothing below, where every row is needed.
     """
     wanted = (SHARE if len(y) >= FEWEST_ROWS else 0.0) if share is None else check_share(share)
     places = np.arange(len(y))
@@ -39,8 +46,37 @@ def held_out(y: FloatArray, share: float | None, seed: int) -> tuple[IntArray, I
         raise ValueError(
             f"--holdout {wanted:g} of {len(y)} rows leaves none to fit or to judge by. Take another share."
         )
-    fitted, judged, *_ = response_train_test_split(places, y, test_size=wanted, random_state=seed)
-    return np.sort(fitted), np.sort(judged)
+    if known.groups is None and known.order is None:
+        fitted, judged, *_ = response_train_test_split(places, y, test_size=wanted, random_state=seed)
+        return np.sort(fitted), np.sort(judged)
+    out = _last_rows(known.order, wanted) if known.groups is None else _whole_groups(known.groups, y, wanted, seed)
+    return places[~out], places[out]
+
+
+def _last_rows(times: FloatArray, share: float) -> BoolArray:
+    """The rows of the last times; equal times stay together, on the side that comes nearer to the share."""
+    distinct, counts = np.unique(times, return_counts=True)
+    if len(distinct) < 2:
+        raise ValueError(f"--time must hold at least two times; got one for all {len(times):,} rows. Leave it out.")
+    later = np.cumsum(counts[::-1])[::-1][1:]  # rows from a time on; the first time is always fitted
+    return times >= distinct[1 + int(np.argmin(np.abs(later - share * len(times))))]
+
+
+def _whole_groups(groups: IntArray, y: FloatArray, share: float, seed: int) -> BoolArray:
+    """Groups along their mean response, each held out as soon as half of it is due: a share of all kinds of groups."""
+    _, own, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        raise ValueError(f"--groups must hold at least two groups; got one for all {len(y):,} rows. Leave it out.")
+    rng = np.random.default_rng(seed)
+    means = np.bincount(own, y) / sizes
+    picked, due = np.zeros(len(sizes), dtype=bool), (rng.uniform() - 0.5) * sizes.mean()
+    for group in np.lexsort((rng.permutation(len(sizes)), means)).tolist():
+        due += share * sizes[group]
+        if due >= sizes[group] / 2:
+            picked[group], due = True, due - sizes[group]
+    if picked.all() or not picked.any():  # few groups: neither part stays empty
+        picked[int(np.argmin(sizes))] ^= True
+    return picked[own]
 
 
 def check_share(share: float) -> float:
@@ -51,11 +87,12 @@ def check_share(share: float) -> float:
     return found
 
 
-def judge(model: Any, fitted: tuple[Any, FloatArray], judged: tuple[Any, FloatArray]) -> dict[str, Any]:
+def judge(model: Any, fitted: Rows, judged: Rows) -> dict[str, Any]:
     """Return errors on the rows held out, of the model and of baselines on the same numbers."""
-    X, y = judged
-    rare = rare_region(y, fitted[1])
-    predictions = [(type(model.steps[-1][1]).__name__, model.predict(X)), *_baselines(model, *fitted, X)]
+    y = judged.response
+    rare = rare_region(y, fitted.response)
+    own = (type(model.steps[-1][1]).__name__, model.predict(judged.features))
+    predictions = [own, *_baselines(model, fitted, judged.features)]
     return {
         "n_rows": len(y),
         "n_rare": int(rare.sum()),
@@ -63,16 +100,19 @@ def judge(model: Any, fitted: tuple[Any, FloatArray], judged: tuple[Any, FloatAr
     }
 
 
-def _baselines(model: Any, X: Any, y: FloatArray, new: Any) -> Iterator[tuple[str, FloatArray]]:
+def _baselines(model: Any, fitted: Rows, new: Any) -> Iterator[tuple[str, FloatArray]]:
     """Yield names and predictions of the mean, ridge regression and boosted trees."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import RidgeCV
 
-    rows = clone(model.steps[0][1]).fit_transform(X, y)  # means of levels as the model saw them, not of a row's own y
+    y, weights = fitted.response, fitted.known.sample_weight
+    encoder = clone(model.steps[0][1])  # means of levels as the model saw them, not of a row's own y
+    rows = encoder.fit_transform(fitted.features, y, **fit_arguments(fitted.known))
     numbers = model.steps[0][1].transform(new)
-    yield "mean", np.full(len(numbers), y.mean())
-    yield "ridge", RidgeCV(np.logspace(-3, 5, 17)).fit(rows, y).predict(numbers)
-    yield "boosted trees", HistGradientBoostingRegressor(random_state=0).fit(rows, y).predict(numbers)
+    trees = HistGradientBoostingRegressor(random_state=0)
+    yield "mean", np.full(len(numbers), np.average(y, weights=weights))
+    yield "ridge", RidgeCV(np.logspace(-3, 5, 17)).fit(rows, y, weights).predict(numbers)
+    yield "boosted trees", trees.fit(rows, y, weights).predict(numbers)
 
 
 def _scores(y: FloatArray, prediction: FloatArray, rare: Any) -> dict[str, float | None]:
@@ -88,11 +128,13 @@ def _scores(y: FloatArray, prediction: FloatArray, rare: Any) -> dict[str, float
     }
 
 
-def as_table(data: dict[str, Any]) -> list[str | Table]:
+def as_table(data: dict[str, Any], roles: Roles) -> list[str | Table]:
     """The errors for people, methods side by side."""
     names = list(data["errors"])
     rows = [[LABELS[score], *(_number(data["errors"][name][score]) for name in names)] for score in SCORES]
-    held = f"Judged by {data['n_rows']:,} rows that were held out, {data['n_rare']:,} of them rare"
+    which = f", whole groups of {roles.groups!r}" if roles.groups else ""
+    which = f", the last by {roles.time!r}" if roles.time else which
+    held = f"Judged by {data['n_rows']:,} rows that were held out{which}, {data['n_rare']:,} of them rare"
     return [Table(["held out", *names], rows), f"{held} (the 2% rarest values of the response)."]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._validation import format_bytes
+from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column
@@ -39,6 +40,7 @@ def describe(path: str) -> Answer:
         "skewridge": file.library,
         "estimator": type(estimator).__name__,
         "target": file.about.get("target"),
+        **{name: file.about.get(name) for name in TAKEN_AS},
         "n_rows": response_rows(file),
         "columns": [
             {**told, "levels": list(c.levels)} for c, told in zip(columns, summary.to_dict()["columns"], strict=True)
@@ -118,4 +120,5 @@ def _as_text(data: dict[str, Any]) -> list[str]:
         f"{data['model']}: {format_bytes(data['bytes'])}, written by skewridge {data['skewridge']}",
         "chosen: " + ", ".join(f"{name} {value}" for name, value in data["chosen"].items()),
         "parameters: " + ", ".join(f"{name}={value!r}" for name, value in data["parameters"].items()),
+        *roles_text(data),
     ]

@@ -10,6 +10,7 @@ DATA = (
     "CSV, Parquet, Arrow, Excel or JSON lines files, folders of them, patterns such as 'part-*.parquet', or - for "
     "standard input."
 )
+POLICIES = ["impute", "refuse", "drop"]
 Data = Annotated[list[str], typer.Argument(help=DATA, metavar="DATA", show_default=False)]
 Model = Annotated[
     str, typer.Argument(help="A file of skewridge fit or save_model.", metavar="MODEL", show_default=False)
@@ -17,6 +18,28 @@ Model = Annotated[
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.", show_default=False)
 ]
+Estimator = Annotated[
+    str,
+    typer.Option(
+        "--estimator",
+        "-e",
+        metavar="NAME",
+        help="skew (recommended), adaptive (small model, less memory), local (cells alone) or dac (the paper).",
+        autocompletion=lambda: ["skew", "adaptive", "local", "dac"],
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the estimator: 'penalty=0.01'. May be repeated.",
+        show_default=False,
+    ),
+]
+ModelOutput = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="The same seed gives the same model.", min=0)]
 Features = Annotated[
     str | None,
     typer.Option(metavar="COLUMNS", help="Columns to predict from, with commas between them. Default: all others."),
@@ -51,10 +74,24 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="How often each row occurs, 0 or more; no feature.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows of one value belong together (a patient, a site), and new rows come with others; no feature.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Times or numbers along which new rows come later; no feature."),
+]
 Missing = Annotated[
     str,
     typer.Option(
-        metavar="POLICY", help="Missing values: impute (median, and a column that tells), refuse, or drop the rows."
+        metavar="POLICY",
+        help="Missing values: impute (median, and a column that tells), refuse, or drop the rows.",
+        autocompletion=lambda: POLICIES,
     ),
 ]
 Delimiter = Annotated[
@@ -88,7 +125,12 @@ Truth = Annotated[
     typer.Option("--target", "-t", metavar="COLUMN", help="The column with the truth. Default: the one fitted to."),
 ]
 MissingAsFitted = Annotated[
-    str | None, typer.Option(metavar="POLICY", help="As in fit. Default: what the model was fitted with.")
+    str | None,
+    typer.Option(
+        metavar="POLICY",
+        help="As in fit. Default: what the model was fitted with.",
+        autocompletion=lambda: POLICIES,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object on stdout.")]
 Escape = Annotated[

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from skewridge._row_names import rows_named
-from skewridge.cli._info import response_rows
+from skewridge.cli._evaluate import target_of
+from skewridge.cli._fitted_rows import note_fitted_rows
+from skewridge.cli._info import final_step, response_rows
 from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, predicted_inputs, read_rows
 from skewridge.cli._reading import check_output
+from skewridge.cli._roles import titled
 from skewridge.cli._screen import Answer, Screen
 from skewridge.cli._table import with_target
 from skewridge.persist import read_model
@@ -23,18 +26,19 @@ def report_table(request: PredictRequest, target: str | None, output: str, scree
 
     check_output(output, request.data, request.model)
     file = read_model(request.model)
-    target = target or file.about.get("target")
-    if not isinstance(target, str):
-        raise ValueError(f"{request.model} does not say what it predicts: name the column by --target.")
+    target = target_of(request.model, file, target)
     frame = read_rows(request, file, screen, [target])
     check_columns([target], frame.columns)
     frame, y = with_target(frame, target, missing_policy(request, file), screen)
     done = ~np.isnan(predict_rows(request, file, frame, False, screen)[0])
+    note_fitted_rows(request.model, file, frame[done], y[done], screen)
     inputs = predicted_inputs(request, file, frame[done])
     named = pd.Series(y[done], index=getattr(inputs, "index", None), name=target)
+    title = titled(type(final_step(file.model)).__name__, target, file.about)
     row_names = dict(file.about.get("row_names", {}))
     with rows_named(lambda place: row_names.get(str(place), str(place))):
-        told = collect(file.model, inputs, named, y_ref=file.about["response"] if response_rows(file) else None)
+        y_ref = file.about["response"] if response_rows(file) else None
+        told = collect(file.model, inputs, named, y_ref=y_ref, title=title)
     with atomic_file(output) as page:
         page.write(render(told).encode())
     return Answer({"output": output, **told}, [f"{output}: {told['title']}"])

@@ -44,7 +44,9 @@ class Screen:
         self._notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Tell something that is neither a result nor an error."""
+        """Tell something that is neither a result nor an error, once."""
+        if text in self._notes:
+            return
         self._notes.append(text)
         if not self.as_json:
             _write(sys.stderr, f"note: {printable(text)}")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._options import Reading
 from skewridge.cli._reading import find_files, read_tables
+from skewridge.cli._roles import Roles, read_roles, some_rows
 from skewridge.cli._screen import Screen
 from skewridge.tables.columns import (
     LISTED,
@@ -23,6 +24,7 @@ from skewridge.tables.columns import (
     refuse_missing,
 )
 from skewridge.tables.encoder import TableEncoder
+from skewridge.tables.many_levels import ByRow
 
 MISSING = ("refuse", "impute", "drop")
 REMEDY = "Add --missing impute or --missing drop, or correct the table."
@@ -42,6 +44,7 @@ class TableRequest:
     max_categories: int = 30
     reading: Reading | None = None
     kind: Sequence[str] | None = None
+    roles: Roles = field(default_factory=Roles)
 
     @property
     def orders(self) -> dict[str, list[str] | None]:
@@ -67,7 +70,8 @@ class TableRequest:
     def texts(self) -> set[str]:
         """Columns that are read as text whatever they hold: codes keep their leading zeros."""
         listed = {name for name, kind in self.kinds.items() if kind in LISTED}
-        return {*self.categories, *self.orders, *listed}
+        groups = {self.roles.groups} - {None, *split_names(self.features)}
+        return {*self.categories, *self.orders, *listed, *map(str, groups)}
 
     @property
     def encoder(self) -> Any:
@@ -83,14 +87,15 @@ class TableRequest:
 
 @dataclass(frozen=True)
 class Table:
-    """Features as a data frame, and the response."""
+    """Features as a data frame, the response, and weights, groups or times."""
 
     features: Any
     response: FloatArray
+    known: ByRow = field(default_factory=ByRow)
 
-    def some(self, places: IntArray) -> Table:
-        """Some of the rows."""
-        return Table(self.features.iloc[places], self.response[places])
+    def some(self, places: Any) -> Table:
+        """Some of the rows, by place or by a mask."""
+        return Table(self.features.iloc[places], self.response[places], some_rows(self.known, places))
 
 
 def split_names(text: str | None) -> list[str]:
@@ -105,21 +110,29 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
     texts = request.texts
     screen.step(f"Reading {_listed(files)}")
     named = {request.target, *split_names(request.features), *split_names(request.exclude), *texts, *request.kinds}
+    named |= set(request.roles.given.values())
     frame = as_frame(read_tables(files, texts=texts, named=named, reading=request.reading, say=screen.note))
     names = feature_names(request, frame)
     frame, y = with_target(frame, request.target, request.missing, screen)
     if request.missing == "refuse":
         refuse_missing(frame[names], REMEDY)
+    known = read_roles(request.roles, frame)
+    if known.sample_weight is not None and not known.sample_weight.all():
+        counted = known.sample_weight > 0
+        screen.note(f"{(~counted).sum()} of {len(y)} rows of weight 0 are left out.")
+        frame, y, known = frame[counted], y[counted], some_rows(known, counted)
     kept = complete_rows(frame[names], request.missing, screen)
-    return Table(frame[names][kept], y[kept])
+    return Table(frame[names], y, known).some(kept)
 
 
 def feature_names(request: TableRequest, frame: Any) -> list[str]:
     """Return the columns to predict from, or raise for columns that are not there."""
     wanted, excluded = split_names(request.features), split_names(request.exclude)
     described = [*request.categories, *request.orders, *request.kinds]
-    check_columns([request.target, *wanted, *excluded, *described], frame.columns)
-    names = [name for name in wanted or frame.columns if name != request.target and name not in excluded]
+    roles = list(request.roles.given.values())
+    check_columns([request.target, *wanted, *excluded, *described, *roles], frame.columns)
+    others = [name for name in frame.columns if name not in roles]
+    names = [name for name in wanted or others if name != request.target and name not in excluded]
     if not names:
         raise ValueError(f"There is no column to predict {request.target!r} from.")
     odd = [name for name in described if name not in names]

@@ -30,15 +30,14 @@ class TableModel(Pipeline):
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Fit encoder and estimator; groups are kept together by both."""
+        """Fit encoder and estimator; both keep groups together, look ahead in no order and count weights."""
         for own in (y, *(params.get(name) for name in BY_ROW)):
             check_same_order(X, own)
         if routing_is_on():
             return super().fit(X, y, **params)
         (first, _), (last, _) = self.steps[0], self.steps[-1]
         given = {f"{last}__{name}" if name in BY_ROW else name: value for name, value in params.items()}
-        if params.get("groups") is not None:
-            given[f"{first}__groups"] = params["groups"]
+        given |= {f"{first}__{name}": params[name] for name in BY_ROW if params.get(name) is not None}
         return super().fit(X, y, **given)
 
     @property

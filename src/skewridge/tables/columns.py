@@ -17,6 +17,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_magnitude, check_plain
 from skewridge.tables.dates import DAY, DateParts, as_days, date_features, part_names
 from skewridge.tables.level_means import LevelMeans, mean_features
+from skewridge.tables.near_names import did_you_mean
 from skewridge.tables.texts import SHOWN, levels_of, shown, texts_of
 from skewridge.tables.written_numbers import Writing, is_gap_word, read_numbers
 
@@ -91,11 +92,12 @@ def as_frame(X: Any) -> Any:
 
 
 def check_columns(names: Iterable[str], columns: Any) -> None:
-    """Refuse names that are not among the columns."""
+    """Refuse names that are not among the columns, with those that were probably meant."""
     missing = [name for name in names if name not in columns]
     if missing:
         there = ", ".join(map(repr, list(columns)[:20])) + (", ..." if len(columns) > 20 else "")
-        raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.")
+        meant = did_you_mean(missing, columns)
+        raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.{meant}")
 
 
 def count_missing(X: Any) -> tuple[dict[str, int], int]:

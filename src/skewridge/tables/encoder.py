@@ -9,14 +9,14 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_choice, check_integer, check_plain, check_same_order, warn_user
+from skewridge._typing import FloatArray
+from skewridge._validation import check_choice, check_integer, warn_user
 from skewridge.tables import columns as table
 from skewridge.tables.columns import KINDS, Column
-from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column, with_means
-from skewridge.tables.level_means import deal_folds
+from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column
+from skewridge.tables.many_levels import ByRow, with_means
 from skewridge.tables.summary import TableSummary
 from skewridge.tables.texts import SHOWN
 
@@ -103,10 +103,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns hold; y is needed where a column has many levels."""
-        self._remember(X, self._learn(X, y, None))
+        self._remember(X, self._learn(X, y, ByRow()))
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, groups: Any = None) -> FloatArray:
+    def fit_transform(
+        self, X: Any, y: Any = None, groups: Any = None, order: Any = None, sample_weight: Any = None
+    ) -> FloatArray:
         """Learn the columns and return the numbers of these rows, (n, w), for a model to be fitted to.
 
         Parameters
@@ -115,8 +117,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         y : (n,) or (n, p) array, the response; needed where a column has many levels
         groups : (n,) array, optional
             Rows of one group see no mean that another row of the group has entered.
+        order : (n,) array, optional
+            Times or places: rows of the later half see means of earlier rows only, a tenth of the rows at a time.
+        sample_weight : (n,) array, optional
+            How often each row occurs: rows of weight 0 enter no mean.
         """
-        learned = self._learn(X, y, groups)
+        learned = self._learn(X, y, ByRow(groups, order, sample_weight))
         self._remember(X, learned)
         return learned.features
 
@@ -146,7 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return TableSummary(tuple(self.columns_))
 
-    def _learn(self, X: Any, y: Any, groups: Any) -> _Learned:
+    def _learn(self, X: Any, y: Any, known: ByRow) -> _Learned:
         """Learn every column, and the numbers of the rows."""
         self._check_parameters()
         frame = table.as_frame(X)
@@ -161,7 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         codes = [table.codes_of(column, frame[column.name]) for column in used]
         self._check_gaps(used, codes, frame)
         flagged = _with_flags(used, codes)
-        found = _with_means(flagged, codes, X, y, groups)
+        found = with_means(flagged, codes, X, y, known)
         by_name = {column.name: column for column, _ in found}
         parts = [table.features_of(column, code, fitted) for (column, fitted), code in zip(found, codes, strict=True)]
         return _Learned([by_name.get(column.name, column) for column in columns], np.hstack(parts))
@@ -238,44 +244,6 @@ def _with_flags(columns: Sequence[Column], codes: Sequence[FloatArray]) -> list[
             told[column.name] = gaps
             out.append(replace(column, gap_flag=True))
     return out
-
-
-def _with_means(
-    columns: Sequence[Column], codes: Sequence[FloatArray], X: Any, y: Any, groups: Any
-) -> list[tuple[Column, FloatArray | None]]:
-    """Learn the means of columns of many levels; the others as they are."""
-    many = [column.name for column in columns if column.kind == "means"]
-    if not many:
-        return [(column, None) for column in columns]
-    Y = _response(many[0], X, y, len(codes[0]))
-    folds = _folds(codes, groups)
-    return [
-        with_means(column, code, Y, folds) if column.kind == "means" else (column, None)
-        for column, code in zip(columns, codes, strict=True)
-    ]
-
-
-def _folds(codes: Sequence[FloatArray], groups: Any) -> IntArray:
-    """Folds that equal rows share, or those of one group."""
-    if groups is None:
-        return deal_folds(np.column_stack(codes))
-    _, member = np.unique(np.asarray(groups).astype(str), return_inverse=True)
-    return deal_folds(member.reshape(-1, 1).astype(np.float64))
-
-
-def _response(column: str, X: Any, y: Any, n_rows: int) -> FloatArray:
-    """The responses, (n, p), or raise."""
-    if y is None:
-        raise ValueError(
-            f"Column {column!r} has many levels, which become means of the response: call fit_transform(X, y) or "
-            "fit(X, y). Without a response allow more max_categories, or leave it out: "
-            f"kinds={{{column!r}: 'drop'}}."
-        )
-    check_plain("y", y)
-    check_same_order(X, y)
-    Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(len(y), -1)
-    check_consistent_length(np.empty(n_rows), Y)
-    return Y
 
 
 def _warn_unseen(column: Column, texts: dict[str, int]) -> None:

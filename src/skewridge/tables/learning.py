@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge.features.scaling import standard_scaling
 from skewridge.tables.columns import UNSEEN, Column, codes_of
 from skewridge.tables.dates import DateParts, as_days, find_date_writing, varying_parts
 from skewridge.tables.kinds import Nature, by_levels, gap_texts, natural_kind, nature_of_dates
-from skewridge.tables.level_means import cross_fitted, learn_means
 from skewridge.tables.texts import levels_of, shown
 from skewridge.tables.written_numbers import Writing, find_writing, in_words
 
@@ -31,7 +30,7 @@ class Wanted:
 def learn_column(name: str, values: Any, wanted: Wanted | None = None, most: int = 30) -> Column:
     """Learn a pandas series; its kind is the one that its values have by nature unless given.
 
-    The means of a column of many levels are learned afterwards, by :func:`with_means`.
+    The means of a column of many levels are learned afterwards, by :mod:`skewridge.tables.many_levels`.
 
     Examples
     --------
@@ -52,12 +51,6 @@ def learn_column(name: str, values: Any, wanted: Wanted | None = None, most: int
     if nature.kind == "drop":
         return column
     return _listed(column, values, nature.levels if wanted.levels is None else wanted.levels)
-
-
-def with_means(column: Column, codes: FloatArray, Y: FloatArray, folds: IntArray) -> tuple[Column, FloatArray]:
-    """Return a column of many levels with its means, and the cross-fitted ones of the rows, (n, p)."""
-    fitted = cross_fitted(codes, Y, folds, len(column.levels))
-    return replace(column, means=learn_means(codes, Y, fitted, len(column.levels))), fitted
 
 
 def _asked_for(name: str, values: Any, wanted: Wanted, most: int) -> Nature:

@@ -1,7 +1,8 @@
 """Columns of many levels: the mean response of a level, shrunk, and how many rows have it.
 
 A mean that has seen a row's own response tells it to whoever fits the row. So training rows get means of the other
-folds (cross-fitting), and new rows those of all training rows.
+folds (cross-fitting), and new rows those of all training rows. Where rows have an order, those of the later half see
+earlier rows only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._permutation import shuffle
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.features.scaling import standard_scaling
 
 N_FOLDS = 5
@@ -43,6 +44,30 @@ class LevelMeans:
         return [*(f"mean {i}" if several else "mean" for i in range(len(self.scales))), "count"]
 
 
+@dataclass(frozen=True)
+class FoldPlan:
+    """Which responses the mean of a row may be made of: those of other parts, and never its own.
+
+    Attributes
+    ----------
+    parts : (n,) array of numbers from 0; -1 for rows that no model is fitted to, whose means are those of new rows
+    weights : (n,) array, how often each row occurs; 0 in part -1
+    first_ahead : the first part that sees only the parts before it; those before see each other. None: every part sees
+        all others
+    """
+
+    parts: IntArray
+    weights: FloatArray
+    first_ahead: int | None = None
+
+    def seen_by(self, part: int) -> BoolArray:
+        """The rows whose responses the rows of a part may see, (n,)."""
+        if self.first_ahead is None or part < 0:
+            return (self.parts >= 0) & (self.parts != part)
+        end = part if part >= self.first_ahead else self.first_ahead
+        return (self.parts >= 0) & (self.parts < end) & (self.parts != part)
+
+
 def deal_folds(codes: FloatArray) -> IntArray:
     """Return a fold for every row of (n, c) codes; equal rows, and those with the same gaps, share theirs.
 
@@ -54,11 +79,12 @@ def deal_folds(codes: FloatArray) -> IntArray:
     return shuffle(np.arange(n_distinct), n_distinct, SEED, STREAM)[member] % N_FOLDS
 
 
-def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int) -> FloatArray:
+def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int, weights: FloatArray | None = None) -> FloatArray:
     """Return ``n (m - M) / (n + k)`` of every level and response, (n_levels, p).
 
     n and m are rows and mean of a level, M the mean of all rows, and k = (variance within levels) / (variance between
-    them), both estimated by analysis of variance: the less levels differ, the more a mean is taken for chance.
+    them), both estimated by analysis of variance: the less levels differ, the more a mean is taken for chance. A row of
+    weight 2 is two rows.
 
     Examples
     --------
@@ -67,44 +93,47 @@ def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int) -> FloatArr
     >>> shrunk_deviations(codes, Y, 3).ravel().round(3).tolist()
     [-4.9, 4.9, 0.0]
     """
-    n, p = Y.shape
-    counts = np.bincount(codes, minlength=n_levels).astype(np.float64)
-    out = np.zeros((n_levels, p))
-    there = counts > 0
-    spare = n - np.count_nonzero(there)  # degrees of freedom within levels
-    if not spare or np.count_nonzero(there) < 2:
+    w = np.ones(len(codes)) if weights is None else weights
+    counts = np.bincount(codes, w, n_levels)
+    n, n_there = float(np.sum(w)), int(np.count_nonzero(counts))
+    out = np.zeros((n_levels, Y.shape[1]))
+    spare = n - n_there  # degrees of freedom within levels
+    if spare <= 0 or n_there < 2:
         return out
-    for j in range(p):
-        centered = Y[:, j] - Y[:, j].mean()
-        means = np.bincount(codes, centered, n_levels) / np.maximum(counts, 1.0)
-        within = np.sum((centered - means[codes]) ** 2) / spare
-        excess = np.sum(counts * means**2) - (np.count_nonzero(there) - 1) * within
+    for j, y in enumerate(Y.T):
+        centered = y - np.average(y, weights=weights)
+        means = np.bincount(codes, w * centered, n_levels) / np.where(counts > 0, counts, 1.0)
+        within = np.sum(w * (centered - means[codes]) ** 2) / spare
+        excess = np.sum(counts * means**2) - (n_there - 1) * within
         between = excess / (n - np.sum(counts**2) / n)
         if between > 0:
             out[:, j] = counts * means / (counts + within / between)
     return out
 
 
-def cross_fitted(codes: FloatArray, Y: FloatArray, folds: IntArray, n_levels: int) -> FloatArray:
-    """Return every row's deviations by the rows of the other folds, (n, p); 0 where the level is missing or new."""
+def cross_fitted(codes: FloatArray, Y: FloatArray, plan: FoldPlan, n_levels: int) -> FloatArray:
+    """Return every row's deviations by the rows that it may see, (n, p); 0 where the level is missing or new."""
     out = np.zeros(Y.shape)
     known = codes >= 0  # not a gap
-    for fold in range(N_FOLDS):
-        rest, here = known & (folds != fold), known & (folds == fold)
-        if rest.any() and here.any():
-            found = shrunk_deviations(codes[rest].astype(np.int64), Y[rest], n_levels)
+    for part in np.unique(plan.parts).tolist():
+        seen, here = known & plan.seen_by(part), known & (plan.parts == part)
+        if seen.any() and here.any():
+            found = shrunk_deviations(codes[seen].astype(np.int64), Y[seen], n_levels, plan.weights[seen])
             out[here] = found[codes[here].astype(np.int64)]
     return out
 
 
-def learn_means(codes: FloatArray, Y: FloatArray, fitted: FloatArray, n_levels: int) -> LevelMeans:
+def learn_means(
+    codes: FloatArray, Y: FloatArray, fitted: FloatArray, n_levels: int, weights: FloatArray | None = None
+) -> LevelMeans:
     """Learn from all rows; ``fitted`` are their cross-fitted deviations, which decide the scale."""
-    known = codes >= 0
-    places = codes[known].astype(np.int64)
-    found = shrunk_deviations(places, Y[known], n_levels)
-    counts = np.bincount(places, minlength=n_levels)
-    logs = standard_scaling(np.log(counts[places])[:, None], np.ones(len(places)))
-    spread = np.sqrt(np.mean(fitted**2, axis=0))
+    every = np.ones(len(codes)) if weights is None else weights
+    known = (codes >= 0) & (every > 0)
+    places, w = codes[known].astype(np.int64), every[known]
+    found = shrunk_deviations(places, Y[known], n_levels, w)
+    counts = np.rint(np.bincount(places, w, n_levels)).astype(np.int64)
+    logs = standard_scaling(np.log(np.maximum(counts[places], 1))[:, None], w)
+    spread = np.sqrt(np.average(fitted**2, axis=0, weights=weights))
     scales = np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
     return LevelMeans(
         deviations=tuple(tuple(column) for column in found.T.tolist()),
