@@ -14,7 +14,7 @@ from typing import Any
 from skewridge._row_names import rows_named
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
-from skewridge.cli._holdout import as_table, check_share, held_out, judge
+from skewridge.cli._holdout import as_table, baselines, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Answer, Screen, Table
@@ -87,8 +87,9 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     if len(judged):
         rows = whole.some(judged)
         screen.step(f"Judging by {len(judged):,} rows that were held out")
-        data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
-        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
+        others = baselines(pipeline, table.features, table.response, rows.features)
+        data["held_out"] = judge(pipeline, others, (rows.features, rows.response), table.response)
+        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target, others)
         told += as_table(data["held_out"])
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
     return Answer(data, [*told, *_as_text(data, more)])
@@ -104,14 +105,16 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str) -> str:
-    """Tell about the model on one page, by the rows that were held out."""
+def _write_page(
+    page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str, others: dict[str, FloatArray]
+) -> str:
+    """Tell about the model on one page, by the rows that were held out, beside baselines."""
     import pandas as pd
 
     from skewridge.reporting import report
 
     named = pd.Series(rows.response, index=rows.features.index, name=target)
-    report(model, rows.features, named, page, y_ref=y_ref)
+    report(model, rows.features, named, page, y_ref=y_ref, baselines=others)
     return page
 
 

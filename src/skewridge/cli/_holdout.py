@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
-from skewridge.cli._evaluate import measures
 from skewridge.cli._screen import Table
 from skewridge.metrics import rare_region
+from skewridge.metrics.figures import figures
 from skewridge.model_selection import response_train_test_split
 
 SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
@@ -51,41 +50,33 @@ def check_share(share: float) -> float:
     return found
 
 
-def judge(model: Any, fitted: tuple[Any, FloatArray], judged: tuple[Any, FloatArray]) -> dict[str, Any]:
-    """Return errors on the rows held out, of the model and of baselines on the same numbers."""
+def judge(
+    model: Any, others: dict[str, FloatArray], judged: tuple[Any, FloatArray], y_ref: FloatArray
+) -> dict[str, Any]:
+    """Return errors on the rows held out, of the model and of what baselines predict of the same rows."""
     X, y = judged
-    rare = rare_region(y, fitted[1])
-    predictions = [(type(model.steps[-1][1]).__name__, model.predict(X)), *_baselines(model, *fitted, X)]
+    rare = rare_region(y, y_ref)
+    mean = np.full(len(y), y_ref.mean())
+    predictions = {type(model.steps[-1][1]).__name__: np.asarray(model.predict(X)), "mean": mean, **others}
     return {
         "n_rows": len(y),
         "n_rare": int(rare.sum()),
-        "errors": {name: _scores(y, np.asarray(found), rare) for name, found in predictions},
+        "errors": {name: figures(y, found, rare) for name, found in predictions.items()},
     }
 
 
-def _baselines(model: Any, X: Any, y: FloatArray, new: Any) -> Iterator[tuple[str, FloatArray]]:
-    """Yield names and predictions of the mean, ridge regression and boosted trees."""
+def baselines(model: Any, X: Any, y: FloatArray, new: Any) -> dict[str, FloatArray]:
+    """Return what ridge regression and boosted trees predict of new rows, fitted to the numbers that the model saw."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import RidgeCV
 
     rows = clone(model.steps[0][1]).fit_transform(X, y)  # means of levels as the model saw them, not of a row's own y
     numbers = model.steps[0][1].transform(new)
-    yield "mean", np.full(len(numbers), y.mean())
-    yield "ridge", RidgeCV(np.logspace(-3, 5, 17)).fit(rows, y).predict(numbers)
-    yield "boosted trees", HistGradientBoostingRegressor(random_state=0).fit(rows, y).predict(numbers)
-
-
-def _scores(y: FloatArray, prediction: FloatArray, rare: Any) -> dict[str, float | None]:
-    own, some = measures(y, prediction), measures(y[rare], prediction[rare])
-    known = y != 0.0
-    off = np.abs(prediction - y)[known] / np.abs(y[known])
-    return {
-        "rmse": own["rmse"],
-        "mae": own["mae"],
-        "median_percent": 100.0 * float(np.median(off)) if known.all() else None,
-        "r2": own["r2"],
-        "rare_rmse": some["rmse"],
+    others = {
+        "ridge": RidgeCV(np.logspace(-3, 5, 17)),
+        "boosted trees": HistGradientBoostingRegressor(random_state=0),
     }
+    return {name: other.fit(rows, y).predict(numbers) for name, other in others.items()}
 
 
 def as_table(data: dict[str, Any]) -> list[str | Table]:
