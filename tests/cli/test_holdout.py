@@ -19,6 +19,8 @@ def table(tmp_path, monkeypatch):
     area = random.uniform(20, 200, 1200)
     town = random.choice(["Oslo", "Bergen", "Voss"], 1200)
     price = np.exp(area / 60 + (town == "Oslo")) + random.random(1200)
+    town = town.astype(object)
+    town[held_out(price, None, 0)[1][0]] = "Moss"  # not among the rows of the fit
     pd.DataFrame({"area": area, "town": town, "price": price}).to_csv("houses.csv", index=False)
     return "houses.csv"
 
@@ -31,7 +33,10 @@ def test_one_command_fits_judges_and_tells(table, capsys):
         assert word in out
     assert "Judged by 120 rows that were held out" in out
     assert "saved: model.skr" in out
-    assert Path("model.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    page = Path("model.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert all(f'<th scope="row">{name}</th>' in page for name in ("the mean", "ridge", "boosted trees"))
+    assert err.count("'Moss'") == 1  # and not by every method that sees the row
     assert "Fitting AdaptiveKernelRidge to 1,080 rows" in err
 
 

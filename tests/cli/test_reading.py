@@ -203,7 +203,7 @@ def test_a_table_that_memory_does_not_hold_is_fitted_and_predicted_in_pieces(cap
     assert "rows.csv is read as a whole" in error(capsys, "predict", "model.skr", "rows.csv", "--keep", "price")
     refused = error(capsys, "fit", "rows.csv", *FIT, "--holdout", "0.1")
     assert "--holdout and --report need the table in memory, which does not hold it" in refused
-    refused = error(capsys, "fit", "rows.csv", *FIT, "--groups", "rooms")
+    refused = error(capsys, "fit", "rows.csv", "-t", "price", "-e", "adaptive", "--groups", "rooms")
     assert "--groups: these need the table in memory, which does not hold it. Leave them out." in refused
 
 

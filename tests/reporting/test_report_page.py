@@ -17,7 +17,7 @@ from tests import browser
 
 X, y = make_peaks(700, 2, random_state=0)
 TRAIN, TEST, Y_TRAIN, Y_TEST = response_train_test_split(X, y, test_size=0.3, random_state=0)
-WIDTHS = (360, 1200)
+WIDTHS = (400, 1400)
 
 
 def page_of(model, folder, **options):
@@ -119,7 +119,9 @@ def test_slices_are_shown_and_hidden_everywhere(page):
 def test_the_error_of_the_slices_shown_is_theirs(page):
     click(page, "[data-show=rare]")
     said = page.run("document.getElementById('shown').textContent")
-    rows = page.run("[...document.querySelectorAll('tr.rare')].map((r) => [...r.cells].map((c) => +c.dataset.value))")
+    rows = page.run(
+        "[...document.querySelectorAll('#errors tr.rare')].map((r) => [...r.cells].map((c) => +c.dataset.value))"
+    )
     n, squares = sum(row[5] for row in rows), sum(row[5] * row[1] for row in rows)
     told = re.match(r"(\d+) rows, MSE ([\d.]+)(?:×10⁻(\d))?", said)
     assert int(told[1]) == n

@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.advice.raw_rows import Coded, RawRows
 
-N_GRID, N_LEVELS, N_PAIR = 20, 12, 8  # values of a number or date, levels, and either side of a pair
+N_GRID, N_LEVELS, N_PAIR = 20, 8, 8  # values of a number or date, levels, and either side of a pair
 ENDS = (0.01, 0.99)  # quantiles between which a grid lies: beyond them are few rows to go by
 DECILES = np.arange(1, 10) / 10
 FEWEST_GAPS = 0.01  # share of rows without a value from which gaps are told

@@ -67,6 +67,10 @@ class RawRows:
             part.isetitem(place, self.table.iloc[others, place].array)
         return part
 
+    def value(self, row: int, place: int) -> Any:
+        """One value as it came."""
+        return self.table.iat[row, place] if hasattr(self.table, "iat") else self.table[row, place]
+
     def coded(self, place: int) -> Coded:
         """Return a column as numbers, by its encoder where there is one."""
         known = self.encoded.get(self.names[place])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._fitted_rows import KEY as HASHES
 from skewridge.cli._fitted_rows import row_hashes
-from skewridge.cli._holdout import as_table, check_share, held_out, judge
+from skewridge.cli._holdout import as_table, baselines, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
 from skewridge.cli._reading import check_output
@@ -96,8 +97,9 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     if len(judged):
         rows = whole.some(judged)
         screen.step(f"Judging by {len(judged):,} rows that were held out")
-        data["held_out"] = judge(pipeline, table, rows)
-        data["report"] = _write_page(page, pipeline, rows, table.response, about)
+        others = baselines(pipeline, table, rows.features)
+        data["held_out"] = judge(pipeline, others, rows, table)
+        data["report"] = _write_page(page, pipeline, rows, table.response, about, others)
         told += as_table(data["held_out"], request.table.roles)
     told += roles_text(about)
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
@@ -147,15 +149,19 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, about: dict[str, Any]) -> str:
-    """Tell about the model on one page, by the rows that were held out."""
+def _write_page(
+    page: str, model: TableModel, rows: Rows, y_ref: FloatArray, about: dict[str, Any], others: dict[str, FloatArray]
+) -> str:
+    """Tell about the model on one page, by the rows that were held out, beside baselines."""
     import pandas as pd
 
     from skewridge.reporting import report
 
     named = pd.Series(rows.response, index=rows.features.index, name=about["target"])
     title = titled(type(model.steps[-1][1]).__name__, about["target"], about)
-    report(model, rows.features, named, page, y_ref=y_ref, title=title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # judging has noted them
+        report(model, rows.features, named, page, y_ref=y_ref, title=title, baselines=others)
     return page
 
 

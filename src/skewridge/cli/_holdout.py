@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ from sklearn.base import clone
 
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_real
-from skewridge.cli._evaluate import measures
 from skewridge.cli._roles import Roles, fit_arguments
 from skewridge.cli._screen import Table
 from skewridge.cli._table import Table as Rows
 from skewridge.metrics import rare_region
+from skewridge.metrics.figures import figures
 from skewridge.model_selection import response_train_test_split
 from skewridge.tables.many_levels import ByRow
 
@@ -87,45 +87,36 @@ def check_share(share: float) -> float:
     return found
 
 
-def judge(model: Any, fitted: Rows, judged: Rows) -> dict[str, Any]:
-    """Return errors on the rows held out, of the model and of baselines on the same numbers."""
-    y = judged.response
-    rare = rare_region(y, fitted.response)
-    own = (type(model.steps[-1][1]).__name__, model.predict(judged.features))
-    predictions = [own, *_baselines(model, fitted, judged.features)]
+def judge(model: Any, others: dict[str, FloatArray], judged: Rows, fitted: Rows) -> dict[str, Any]:
+    """Return errors on the rows held out, of the model and of what baselines predict of the same rows."""
+    y, y_ref = judged.response, fitted.response
+    rare = rare_region(y, y_ref)
+    mean = np.full(len(y), np.average(y_ref, weights=fitted.known.sample_weight))
+    own = np.asarray(model.predict(judged.features))
+    predictions = {type(model.steps[-1][1]).__name__: own, "mean": mean, **others}
     return {
         "n_rows": len(y),
         "n_rare": int(rare.sum()),
-        "errors": {name: _scores(y, np.asarray(found), rare) for name, found in predictions},
+        "errors": {name: figures(y, found, rare) for name, found in predictions.items()},
     }
 
 
-def _baselines(model: Any, fitted: Rows, new: Any) -> Iterator[tuple[str, FloatArray]]:
-    """Yield names and predictions of the mean, ridge regression and boosted trees."""
+def baselines(model: Any, fitted: Rows, new: Any) -> dict[str, FloatArray]:
+    """Return what ridge regression and boosted trees predict of new rows, fitted to the numbers that the model saw."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import RidgeCV
 
     y, weights = fitted.response, fitted.known.sample_weight
     encoder = clone(model.steps[0][1])  # means of levels as the model saw them, not of a row's own y
     rows = encoder.fit_transform(fitted.features, y, **fit_arguments(fitted.known))
-    numbers = model.steps[0][1].transform(new)
-    trees = HistGradientBoostingRegressor(random_state=0)
-    yield "mean", np.full(len(numbers), np.average(y, weights=weights))
-    yield "ridge", RidgeCV(np.logspace(-3, 5, 17)).fit(rows, y, weights).predict(numbers)
-    yield "boosted trees", trees.fit(rows, y, weights).predict(numbers)
-
-
-def _scores(y: FloatArray, prediction: FloatArray, rare: Any) -> dict[str, float | None]:
-    own, some = measures(y, prediction), measures(y[rare], prediction[rare])
-    known = y != 0.0
-    off = np.abs(prediction - y)[known] / np.abs(y[known])
-    return {
-        "rmse": own["rmse"],
-        "mae": own["mae"],
-        "median_percent": 100.0 * float(np.median(off)) if known.all() else None,
-        "r2": own["r2"],
-        "rare_rmse": some["rmse"],
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the model notes what it has not seen
+        numbers = model.steps[0][1].transform(new)
+    others = {
+        "ridge": RidgeCV(np.logspace(-3, 5, 17)),
+        "boosted trees": HistGradientBoostingRegressor(random_state=0),
     }
+    return {name: other.fit(rows, y, weights).predict(numbers) for name, other in others.items()}
 
 
 def as_table(data: dict[str, Any], roles: Roles) -> list[str | Table]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from skewridge._atomic import atomic_file, check_target
+from skewridge._plain_data import plain
 from skewridge._validation import check_real
 from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of
-from skewridge.reporting import _cautions, _cost, _errors, _method, _reproduce, _response
+from skewridge.reporting import _cautions, _cost, _errors, _method, _next, _reproduce, _response, _trust, _where
 from skewridge.reporting._case import make_case, tell
 from skewridge.reporting._render import check_extra, render
 from skewridge.reporting._reproduce import checksum
 
 __all__ = ["checksum", "collect", "render", "report"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 def report(
@@ -30,11 +32,14 @@ def report(
     output: int | None = None,
     seconds: float | None = None,
     title: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
+    train: tuple[Any, Any] | None = None,
 ) -> str:
     """Return one self-contained HTML page about a fitted model, and write it to a file where a path is given.
 
-    It tells what the response looks like, what was done, how good the model is overall and where the response is
-    rare, what it cost, and how to reproduce it.
+    It answers four questions in the units of the response: can I trust it, how wrong is it and where, what drives it,
+    what next. Below them it tells how likely large values are, what the response looks like, what was done, what it
+    cost, and how to reproduce it.
 
     Parameters
     ----------
@@ -55,6 +60,12 @@ def report(
     seconds : float, optional
         How long the fit took, where that is known.
     title : str, optional
+    baselines : dict of (n,) arrays, optional
+        What other methods predict of the same rows, by name; ``{"boosted trees": ...}`` also tells when trees would do
+        better. Predicting the mean is always there.
+    train : (X, y), optional
+        The rows that the model was fitted to. Copies of the model are then fitted to at most 1,000 and 4,000 of them,
+        and the report tells whether more rows would help; this takes as long as those fits.
 
     Returns
     -------
@@ -74,7 +85,8 @@ def report(
     check_extra()
     if path is not None:
         check_target(path, [*files_of(X), *files_of(y), *files_read_by(model)])
-    html = render(collect(model, X, y, y_ref=y_ref, slices=slices, output=output, seconds=seconds, title=title))
+    how = {"slices": slices, "output": output, "seconds": seconds, "baselines": baselines, "train": train}
+    html = render(collect(model, X, y, y_ref=y_ref, title=title, **how))
     if path is not None:
         with atomic_file(path) as file:
             file.write(html.encode())
@@ -91,6 +103,8 @@ def collect(
     output: int | None = None,
     seconds: float | None = None,
     title: str | None = None,
+    baselines: Mapping[str, Any] | None = None,
+    train: tuple[Any, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a report tells as plain data that JSON holds; the parameters are those of :func:`report`.
 
@@ -102,16 +116,21 @@ def collect(
     >>> X, y = make_peaks(500, 2, random_state=0)
     >>> told = collect(DacKernelRidge(n_nodes=5, random_state=0).fit(X, y), X, y)
     >>> list(told)
-    ['format', 'title', 'cautions', 'response', 'method', 'errors', 'cost', 'reproduce']
+    ['format', 'title', 'cautions', 'trust', 'where', 'drivers', 'next', 'response', 'method', 'errors', 'cost',
+     'reproduce']
     >>> told["method"]["nodes"]["n_nodes"], told["errors"]["rows"]
     (5, 'fitted')
     """
-    case = make_case(model, X, y, y_ref, slices, output)
+    case = make_case(model, X, y, y_ref, slices, output, baselines, train)
     took = {} if seconds is None else {"seconds": check_real("seconds", seconds, 0)}
     return {
         "format": FORMAT,
         "title": f"{type(case.fitted).__name__} for {case.target}" if title is None else str(title),
         "cautions": tell(_cautions.PARTS, case),
+        "trust": tell(_trust.PARTS, case),
+        "where": tell(_where.PARTS, case),
+        "drivers": plain(case.drivers),
+        "next": tell(_next.PARTS, case),
         "response": tell(_response.PARTS, case),
         "method": tell(_method.PARTS, case),
         "errors": tell(_errors.PARTS, case),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,16 @@ from skewridge._plain_data import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.advice.diagnose import Diagnosis, diagnose
+from skewridge.advice.drivers import drivers
+from skewridge.advice.learning_curve import learning_curve
+from skewridge.advice.raw_rows import RawRows, raw_rows
 from skewridge.metrics import rare_region
+from skewridge.reporting._fitted_rows import has, may_be_training, seen_rows
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import slice_labels
 
 COVERAGE = 0.9  # of intervals
 MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
-
-SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span the estimate, and what they are called
-
-_REMEMBERED = (
-    ("center_rows_", "centers_"),
-    ("knot_rows_", "knots_"),
-    ("center_rows_", "X_fit_"),
-    (None, "X_fit_"),
-)
 
 
 @dataclass(frozen=True)
@@ -50,6 +45,8 @@ class Case:
     rule : how y_ref is cut
     diagnosis : what y_ref looks like
     features, target : names
+    baselines : what other methods predict of the rows, by name
+    train : the rows that were fitted and their response, where they are told
     """
 
     model: Any
@@ -66,6 +63,8 @@ class Case:
     diagnosis: Diagnosis
     features: tuple[str, ...]
     target: str
+    baselines: Mapping[str, FloatArray] = field(default_factory=dict)
+    train: tuple[Any, Any] | None = None
 
     @property
     def sliced(self) -> bool:
@@ -86,11 +85,41 @@ class Case:
         return rare_region(values, self.y_ref, slices=self.rule) & self.sliced
 
     @cached_property
+    def forecaster(self) -> Any:
+        """The model with its errors on unseen rows, which intervals are made of; None where that takes further fits."""
+        if not hasattr(self.fitted, "predict_interval"):
+            return None
+        if hasattr(self.fitted, "calibration_"):
+            return self.fitted
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # intervals say it again
+            return copy.copy(self.fitted).calibrate() if hasattr(self.fitted, "_honest") else None
+
+    @cached_property
+    def raw(self) -> RawRows:
+        """The rows as they came, by column."""
+        named = len(self.features) == np.shape(self.X)[1]
+        return raw_rows(self.model, self.X, np.arange(len(self.y)), self.features if named else None)
+
+    @cached_property
+    def drivers(self) -> dict[str, Any]:
+        """What drives the model, by column."""
+        how = {"y_ref": self.y_ref, "slices": self.rule, "output": self.output}
+        return drivers(self.model, self.raw.table, self.y, names=self.raw.names, **how)
+
+    @cached_property
+    def learning(self) -> dict[str, Any] | None:
+        """The errors of fits to fewer rows, where the rows of the fit were told."""
+        if self.train is None:
+            return None
+        return learning_curve(self.model, *self.train, self.X, self.y, output=self.output)
+
+    @cached_property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """The ends of every row's interval, of the output that is judged."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # infinite ones are counted
-            ends = self.fitted.predict_interval(self.inputs, COVERAGE)
+            ends = self.forecaster.predict_interval(self.inputs, COVERAGE)
         low, high = (values if values.ndim == 1 else values[:, self.output or 0] for values in ends)
         return low, high
 
@@ -131,28 +160,45 @@ def tell(parts: Iterable[Part], case: Case) -> dict[str, Any]:
     return {name: plain(value) for name, value in told.items() if value is not None}
 
 
-def has(fitted: Any, path: str) -> bool:
-    """Whether an attribute, or an attribute of an attribute, is there."""
-    try:
-        attrgetter(path)(fitted)
-    except AttributeError:
-        return False
-    return True
-
-
-def make_case(model: Any, X: Any, y: Any, y_ref: Any = None, slices: Any = "auto", output: int | None = None) -> Case:
+def make_case(
+    model: Any,
+    X: Any,
+    y: Any,
+    y_ref: Any = None,
+    slices: Any = "auto",
+    output: int | None = None,
+    baselines: Mapping[str, Any] | None = None,
+    train: tuple[Any, Any] | None = None,
+) -> Case:
     """Predict the rows and cut the response."""
     check_same_order(X, y)
     target, column = _name_of(y, output), _column("y", y, output)
     predicted = _predicted(model, X, len(column), output)
     fitted, inputs, features = _opened(model, X)
-    seen = _seen(fitted, inputs, column, output)
+    seen = seen_rows(fitted, inputs, column, output)
     reference = column if y_ref is None else _column("y_ref", y_ref, output)
     rule = choose_rule(reference, _rule(fitted, slices, reference), np.ones(len(reference)))
     diagnosis = diagnose(reference, slices=rule, n_nodes=1)
-    knows = (y_ref is not None or bool(seen)) and _may_be_training(fitted, len(reference))
-    judged = (X, inputs, output, column, predicted)
-    return Case(model, fitted, *judged, reference, seen, knows, rule, diagnosis, features, target)
+    knows = (y_ref is not None or bool(seen)) and may_be_training(fitted, len(reference))
+    others = {str(name): check_vector(f"baseline {name!r}", v, len(column)) for name, v in (baselines or {}).items()}
+    return Case(
+        model=model,
+        fitted=fitted,
+        X=X,
+        inputs=inputs,
+        output=output,
+        y=column,
+        predicted=predicted,
+        y_ref=reference,
+        seen=seen,
+        knows_training=knows,
+        rule=rule,
+        diagnosis=diagnosis,
+        features=features,
+        target=target,
+        baselines=others,
+        train=train,
+    )
 
 
 def _column(name: str, values: Any, output: int | None) -> FloatArray:
@@ -204,39 +250,6 @@ def table_columns(model: Any) -> tuple[Any, ...]:
     model = getattr(model, "best_estimator_", model)
     alone = hasattr(model, "steps") and len(model.steps) == 2
     return tuple(getattr(model.steps[0][1], "columns_", ())) if alone else ()
-
-
-def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
-    """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
-
-    Models that keep the responses of the fit, but no rows as they came, know rows by these.
-    """
-    if has(fitted, "loo_prediction_") and has(fitted, "_honest"):
-        own = fitted._honest[1][:, output or 0]
-        if len(own) == len(y):
-            return bool(np.array_equal(own, y))
-        values, counts = np.unique(own, return_counts=True)  # without rows of weight 0
-        there = [np.count_nonzero(y == value) for value in values]
-        return len(fitted.loo_prediction_) == len(y) and bool(np.all(counts <= there))
-    for places, points in _REMEMBERED:
-        if has(fitted, points) and (places is None or has(fitted, places)):
-            kept = getattr(fitted, points)
-            rows = np.arange(len(kept)) if places is None else getattr(fitted, places)
-            n_rows = np.shape(X)[0]
-            if rows.max() >= n_rows or (places is None and len(kept) != n_rows):
-                return False
-            values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
-            return np.array_equal(np.asarray(values, dtype=np.float64), kept)
-    return None
-
-
-def _may_be_training(fitted: Any, n_rows: int) -> bool:
-    """Whether the model can have been fitted to so many rows."""
-    if has(fitted, "slices_.labels") and len(fitted.slices_.labels) != n_rows:
-        return False
-    if has(fitted, "loo_prediction_") and len(fitted.loo_prediction_) != n_rows:
-        return False
-    return all(getattr(fitted, name).max() < n_rows for name in SUPPORT if has(fitted, name))
 
 
 def _feature_names(fitted: Any) -> tuple[str, ...]:

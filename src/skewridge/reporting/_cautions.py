@@ -6,11 +6,13 @@ import numpy as np
 
 from skewridge._row_names import row_name
 from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
-from skewridge.reporting import _levels
-from skewridge.reporting._case import Case, Part, table_columns
+from skewridge.reporting import _levels, _where
+from skewridge.reporting._case import COVERAGE, Case, Part, table_columns
+from skewridge.reporting._numbers import span
 from skewridge.tables.columns import row_label
 from skewridge.tables.outside import outside_fit, outside_text
 
+SHOWN = 4  # bands that a caution names
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote
 
 
@@ -105,6 +107,25 @@ def _negative(case: Case) -> str | None:
     )
 
 
+def _coverage(case: Case) -> str | None:
+    """Bands of the prediction and fifths of columns where intervals hold too few or too many responses."""
+    if case.forecaster is None:
+        return None
+    bands = [("the prediction", span(b["low"], b["high"]), b) for b in _where.by_prediction(case)]
+    for column in _where.columns(case):
+        bands += [(column["name"], b["level"] or span(b["low"], b["high"]), b) for b in column["bands"]]
+    off = [(name, where, b["coverage"], b["n_rows"]) for name, where, b in bands if b["off"]]
+    if not off:
+        return None
+    off.sort(key=lambda one: -abs(one[2] - COVERAGE) * np.sqrt(one[3]))
+    told = [f"{name} {where}: {share:.0%} of {n:,} rows" for name, where, share, n in off[:SHOWN]]
+    more = f"; and {len(off) - SHOWN} more" if len(off) > SHOWN else ""
+    return (
+        f"Intervals made to hold {COVERAGE:.0%} of responses are too narrow or too wide in places ({'; '.join(told)}"
+        f"{more}): more than chance explains."
+    )
+
+
 PARTS = (
     Part("seen", (), _seen),
     Part("few_rare_rows", (), _few),
@@ -112,6 +133,7 @@ PARTS = (
     Part("worse_than_the_mean", (), _worse),
     Part("outside_the_fit", ("feature_min_in_", "feature_max_in_"), _outside),
     Part("negative", (), _negative),
+    Part("coverage", ("predict_interval",), _coverage),
     Part("at_edge", ("tuning_.at_edge",), _at_edge),
     Part("dominant_rows", ("tuning_.dominant", "tuning_.pulls"), _dominant),
     Part("dominant_row", ("risk_",), _levels.dominant_row),

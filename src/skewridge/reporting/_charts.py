@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from skewridge.reporting._numbers import counted, number, percent, span
+from skewridge.reporting._question_charts import question_charts
 from skewridge.reporting._shapes import Axis, Chart, Mark, Scale, Shape, SliceScale, View, bar, dash, dot, line
 
 Data = dict[str, Any]
@@ -115,7 +116,7 @@ def charts(data: Data) -> dict[str, Chart]:
     makers: tuple[Callable[[Data], Chart | None], ...] = (response_chart, path_chart, error_chart, scatter_chart)
     constant = data["response"]["facts"]["min"] == data["response"]["facts"]["max"]
     made = [make(data) for make in makers if make is path_chart or not constant]
-    return {chart.name: chart for chart in made if chart is not None}
+    return {chart.name: chart for chart in [*made, *question_charts(data)] if chart is not None}
 
 
 def slice_scale(data: Data, inset: float = 0.0) -> SliceScale:

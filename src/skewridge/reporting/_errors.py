@@ -85,8 +85,10 @@ def _points(case: Case) -> dict[str, Any]:
     }
 
 
-def _intervals(case: Case) -> dict[str, Any]:
-    """How often intervals of a calibrated model hold the response: promised overall, and told where it is rare."""
+def _intervals(case: Case) -> dict[str, Any] | None:
+    """How often intervals hold the response: promised overall, and told where it is rare."""
+    if case.forecaster is None:
+        return None
     low, high = case.interval
     held, width = (low <= case.y) & (case.y <= high), high - low
     return {
@@ -116,6 +118,6 @@ PARTS = (
     Part("stated", ("risk_",), _levels.stated),
     Part("slices", (), _slices),
     Part("points", (), _points),
-    Part("intervals", ("calibration_", "predict_interval"), _intervals),
-    Part("likely", ("calibration_", "predict_distribution"), likely),
+    Part("intervals", ("predict_interval",), _intervals),
+    Part("likely", ("predict_distribution",), lambda case: None if case.forecaster is None else likely(case)),
 )

@@ -10,7 +10,8 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.plots.data import center_tuning, importance_bars, tuning_curves
 from skewridge.reporting import _levels
-from skewridge.reporting._case import SUPPORT, Case, Part
+from skewridge.reporting._case import Case, Part
+from skewridge.reporting._fitted_rows import SUPPORT
 
 LONGEST = 200  # characters of a value that are shown
 SINGLE = (str, int, float, np.generic)  # what is shown as it is

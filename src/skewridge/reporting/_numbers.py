@@ -30,6 +30,20 @@ def number(value: float | None, digits: int = 3) -> str:
     return _trimmed(f"{value:,.{places}f}").replace("-", MINUS)
 
 
+def amount(value: float | None, digits: int = 3) -> str:
+    """Write an amount of the response: three digits, in full up to a billion.
+
+    Examples
+    --------
+    >>> [amount(v) for v in (None, 274213.4, 1_168_556.2, 0.031234, -0.0, 3.2e12)]
+    ['–', '274,000', '1,170,000', '0.0312', '0', '3.2×10¹²']
+    """
+    if value is None or not math.isfinite(value):
+        return NONE
+    near = rounded(value, digits)
+    return number(int(near) if near == int(near) and abs(near) < 1e9 else near, digits)
+
+
 def percent(share: float | None) -> str:
     """Write a share in per cent, with three digits at most.
 
@@ -51,8 +65,31 @@ def span(low: float, high: float) -> str:
     """
     if low == high:
         return number(low)
-    digits = min(15, max(3, 2 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))))
+    digits = _apart(low, high)
     return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def amounts(low: float, high: float) -> str:
+    """Write an interval of the response, in full up to a billion.
+
+    Examples
+    --------
+    >>> amounts(1_234_567.0, 2_345_678.0), amounts(0.5, 0.75)
+    ('1,230,000 to 2,350,000', '0.5 to 0.75')
+    """
+    return amount(low) if low == high else f"{amount(low, _apart(low, high))} to {amount(high, _apart(low, high))}"
+
+
+def labels(values: list[float]) -> list[str]:
+    """Write numbers with the fewest digits that tell them apart.
+
+    Examples
+    --------
+    >>> labels([144.62336, 144.80403]), labels([1.0, 25.0])
+    (['144.6', '144.8'], ['1', '25'])
+    """
+    made = [[amount(value, digits) for value in values] for digits in range(3, 10)]
+    return next((told for told in made if len(set(told)) == len(values)), made[-1])
 
 
 def counted(n: int, what: str) -> str:
@@ -64,6 +101,11 @@ def counted(n: int, what: str) -> str:
     ('1 row', '2,500 rows')
     """
     return f"{number(n)} {what}{'' if n == 1 else 's'}"
+
+
+def tick(value: float) -> str:
+    """Write a label of an axis: in full where that is short."""
+    return amount(value) if abs(value) < 1e7 else number(value)
 
 
 def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
@@ -101,6 +143,11 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
 def rounded(value: float, digits: int = 1) -> float:
     """Return the nearest number with so many significant digits."""
     return float(f"{value:.{digits - 1}e}")
+
+
+def _apart(low: float, high: float) -> int:
+    """How many digits tell two numbers apart."""
+    return min(15, max(3, 2 + math.ceil(math.log10(max(abs(low), abs(high)) / (high - low)))))
 
 
 def _trimmed(text: str) -> str:

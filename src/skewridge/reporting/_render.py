@@ -6,7 +6,7 @@ from typing import Any
 
 from skewridge._validation import format_bytes
 from skewridge.reporting._charts import charts
-from skewridge.reporting._numbers import counted, number, percent, span
+from skewridge.reporting._numbers import amount, amounts, counted, labels, number, percent, span
 
 # Told apart by readers of any colour vision; contrasts are checked in tests.
 LIGHT = {
@@ -80,12 +80,40 @@ def render(data: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page.filters.update(number=number, counted=counted, percent=percent, size=format_bytes, value=value)
-    page.globals.update(span=span)
+    page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes, value=value)
+    page.globals.update(span=span, amounts=amounts, axis_labels=axis_labels, shades=shades, zip=zipped)
     drawn = charts(data)
     return page.get_template("report.html").render(
         **data, charts=drawn, live=_live(data, drawn), palettes={"light": LIGHT, "dark": DARK}, names=SCORES
     )
+
+
+def axis_labels(axis: dict[str, Any]) -> list[str]:
+    """Return what the values of a grid are called."""
+    return axis["labels"] or labels(axis["values"])
+
+
+def zipped(*lists: list[Any]) -> list[tuple[Any, ...]]:
+    """Return lists of one length side by side."""
+    return list(zip(*lists, strict=True))
+
+
+def shades(rows: list[list[float]]) -> dict[str, Any]:
+    """Return the cells of a heat map, each an amount and from 0 to 50 how dark it is, and their unit.
+
+    Examples
+    --------
+    >>> shades([[0.0, 5.0], [10.0, 2.5]])
+    {'unit': '', 'rows': [[('0', 0), ('5', 25)], [('10', 50), ('2.5', 12)]]}
+    >>> shades([[2e6, 3e6]])["unit"]
+    ' in thousands'
+    """
+    low, high = min(map(min, rows)), max(map(max, rows))
+    many = 1e6 <= max(abs(low), abs(high)) < 1e9
+    cells = [
+        [(amount(v / 1000 if many else v), int(50 * (v - low) / ((high - low) or 1.0))) for v in row] for row in rows
+    ]
+    return {"unit": " in thousands" if many else "", "rows": cells}
 
 
 def value(given: Any) -> str:

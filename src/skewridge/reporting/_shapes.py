@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from skewridge.reporting._numbers import linear_ticks, log_ticks, number, rounded
+from skewridge.reporting._numbers import linear_ticks, log_ticks, rounded, tick
+
+FEW_TICKS, ROOM = 3, 26  # labels, and characters that stand side by side on a narrow screen
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ class Scale:
 
     def axis(self, title: str, most: int = 7) -> Axis:
         """Return the axis with labels at round numbers."""
-        ticks = log_ticks(self.low, self.high, most) if self.log else linear_ticks(self.low, self.high)
-        return Axis(f"{title}, log scale" if self.log else title, [(self(tick), number(tick)) for tick in ticks])
+        ticks = log_ticks(self.low, self.high, most) if self.log else linear_ticks(self.low, self.high, min(most, 5))
+        return Axis(f"{title}, log scale" if self.log else title, [(self(at), tick(at)) for at in ticks])
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,15 @@ class SliceScale:
         return np.select([below, above], [0.0, 100.0], inside).tolist()
 
     def axis(self, title: str, n_ticks: int = 5) -> Axis:
-        """Return the axis with labels at round numbers, about evenly spread."""
+        """Return the axis with labels at round numbers, about evenly spread; fewer where they are long."""
         ticks: list[tuple[float, str]] = []
         for value in np.interp(np.linspace(0.0, 100.0, n_ticks), self.places, self.edges):
             label = next((v for v in (rounded(value, digits) for digits in (1, 2, 3)) if self._near(v, value)), value)
             place = self(label)
             if not ticks or place - ticks[-1][0] > 60.0 / n_ticks:
-                ticks.append((place, number(label)))
-        return Axis(title, ticks)
+                ticks.append((place, tick(label)))
+        long = n_ticks > FEW_TICKS and sum(len(text) for _, text in ticks) > ROOM
+        return self.axis(title, FEW_TICKS) if long else Axis(title, ticks)
 
     def _near(self, candidate: float, value: float) -> bool:
         """Whether a rounder number lies within the edges and about where it is wanted."""

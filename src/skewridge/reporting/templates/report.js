@@ -64,6 +64,8 @@
     }
   }
 
+  addEventListener("beforeprint", () => all("details").forEach((part) => { part.open = true; }));
+
   const digits = (value) => {
     if (value && (value < 1e-4 || value >= 1e6)) {
       const [head, power] = value.toExponential(2).split("e");
