@@ -11,10 +11,12 @@ from os.path import splitext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from skewridge._atomic import atomic_file
 from skewridge._row_names import rows_named
-from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
-from skewridge.cli._holdout import as_table, check_share, held_out, judge
+from skewridge.cli._holdout import as_table, can_be_encoded, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Answer, Screen, Table
@@ -68,6 +70,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     with screen.progress(), rows_named(partial(_row_name, table, row_names)):
         _fit(pipeline, table)
     seconds = time.perf_counter() - start
+    judging = _judged(pipeline, table, whole.some(judged), request.table.target, screen) if len(judged) else None
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
     about |= {"row_names": row_names} if row_names else {}
     save_model(pipeline, request.output, about=about)
@@ -84,11 +87,9 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "chosen": facts(model),
     }
     told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
-    if len(judged):
-        rows = whole.some(judged)
-        screen.step(f"Judging by {len(judged):,} rows that were held out")
-        data["held_out"] = judge(pipeline, (table.features, table.response), (rows.features, rows.response))
-        data["report"] = _write_page(page, pipeline, rows, table.response, request.table.target)
+    if judging is not None:
+        data["held_out"], html = judging
+        data["report"] = _write_page(page, html)
         told += as_table(data["held_out"])
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
     return Answer(data, [*told, *_as_text(data, more)])
@@ -104,14 +105,29 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(page: str, model: TableModel, rows: Rows, y_ref: FloatArray, target: str) -> str:
-    """Tell about the model on one page, by the rows that were held out."""
+def _judged(
+    model: TableModel, fitted: Rows, rows: Rows, target: str, screen: Screen
+) -> tuple[dict[str, Any], str] | None:
+    """Errors on the rows held out, and a page about them: both before anything is written, since they may fail."""
     import pandas as pd
 
     from skewridge.reporting import report
 
+    screen.step(f"Judging by {len(rows.response):,} rows that were held out")
+    known, odd = can_be_encoded(model, rows.features)
+    if odd:
+        screen.note(f"{(~known).sum()} of them are not judged: the rows that were fitted do not explain {odd}.")
+        rows = rows.some(np.flatnonzero(known))
+    if not len(rows.response):
+        return None
+    errors = judge(model, (fitted.features, fitted.response), (rows.features, rows.response))
     named = pd.Series(rows.response, index=rows.features.index, name=target)
-    report(model, rows.features, named, page, y_ref=y_ref)
+    return errors, report(model, rows.features, named, y_ref=fitted.response)
+
+
+def _write_page(page: str, html: str) -> str:
+    with atomic_file(page) as file:
+        file.write(html.encode())
     return page
 
 

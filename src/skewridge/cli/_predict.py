@@ -15,7 +15,7 @@ from skewridge.cli._likely import Likely
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge.cli._table import MISSING, REMEDY, check_twins, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
 from skewridge.persist import ModelFile, read_model
@@ -43,8 +43,9 @@ def predict_table(
     check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
     frame = read_rows(request, file, screen, split_names(keep))
-    kept = list(frame.columns) if keep == "*" else split_names(keep)
+    kept = list(frame.columns) if keep == "*" else list(dict.fromkeys(split_names(keep)))
     check_columns(kept, frame.columns)
+    check_twins([] if keep == "*" else kept, frame.columns)
     prediction, deviation = predict_rows(request, file, frame, std, screen)
     columns = {"prediction": prediction, **({"std": deviation} if std else {})}
     there = ~np.isnan(prediction)
@@ -101,7 +102,7 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: S
             "skewridge fit, or to a data frame."
         )
     files = find_files(request.data)
-    texts = {column.name for column in needed if column.levels}
+    texts = {column.name for column in needed if column.levels or column.writing or column.dates}
     used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
     frame = as_frame(read_tables(files, texts=texts, named={*used, *named}, delimiter=request.delimiter))
     check_columns([column.name for column in needed], frame.columns)

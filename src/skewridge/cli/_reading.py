@@ -32,6 +32,9 @@ def read_tables(
         raise ImportError(f"Tables need {error.name}: pip install 'skewridge[cli]'.") from error
 
     frames = [_read(file, texts, named, delimiter) for file in files]
+    in_some = _texts_in_some(files, frames)
+    if in_some:  # 1.250 is 1250 where another file has 1.250,5, and 007 is no 7 where another has x07
+        frames = [_read(file, {*texts, *in_some}, named, delimiter) for file in files]
     for frame in frames:
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
     for file, frame in zip(files[1:], frames[1:], strict=True):
@@ -43,6 +46,16 @@ def read_tables(
     if len(frames) == 1:
         return frames[0]
     return pd.concat([f[frames[0].columns] for f in frames], keys=files, names=["file", "row"])
+
+
+def _texts_in_some(files: Sequence[str], frames: Sequence[Any]) -> set[str]:
+    """Columns that are texts in some of the CSV files, and something else in others."""
+    kinds: dict[str, set[bool]] = {}
+    for file, frame in zip(files, frames, strict=True):
+        for name in frame.columns if is_csv(file) else ():
+            if frame[name].notna().any():
+                kinds.setdefault(name, set()).add(frame[name].dtype.kind in "biuf")
+    return {name for name, found in kinds.items() if len(found) > 1}
 
 
 def _read(file: str, texts: Collection[str], named: Collection[str], delimiter: str | None) -> Any:

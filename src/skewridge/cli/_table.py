@@ -118,6 +118,7 @@ def feature_names(request: TableRequest, frame: Any) -> list[str]:
     wanted, excluded = split_names(request.features), split_names(request.exclude)
     described = [*request.categories, *request.orders, *request.kinds]
     check_columns([request.target, *wanted, *excluded, *described], frame.columns)
+    check_twins([*wanted, *excluded, *described], frame.columns)
     names = [name for name in wanted or frame.columns if name != request.target and name not in excluded]
     if not names:
         raise ValueError(f"There is no column to predict {request.target!r} from.")
@@ -127,6 +128,16 @@ def feature_names(request: TableRequest, frame: Any) -> list[str]:
             f"{odd[0]!r} is not among the columns to predict from. Leave it out of --categorical, --ordinal and --kind."
         )
     return names
+
+
+def check_twins(names: Sequence[str], columns: Any) -> None:
+    """Refuse names of a list that spaces around them would make those of another column."""
+    twins = [(name, other) for name in names for other in columns if other != name and other.strip() == name]
+    if twins:
+        name, other = twins[0]
+        raise ValueError(
+            f"The columns {name!r} and {other!r} differ by spaces alone, which lists of names leave out. Rename one."
+        )
 
 
 def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[Any, FloatArray]:
