@@ -49,6 +49,17 @@ def kill_one(pids, after):
     os.kill(random.choice(pids), signal.SIGKILL)
 
 
+def two_workers(cluster, client):
+    """The processes of two workers at least: Dask does not replace one that is killed as it starts, so we do."""
+    while True:
+        try:
+            client.wait_for_workers(2, timeout=30)
+        except TimeoutError:
+            cluster.scale(len(cluster.workers) + 1)
+        else:
+            return list(client.run(os.getpid).values())
+
+
 @pytest.mark.full
 def test_workers_killed_at_random_moments_change_no_bit(tmp_path, record_property):
     distributed = pytest.importorskip("distributed")
@@ -65,14 +76,15 @@ def test_workers_killed_at_random_moments_change_no_bit(tmp_path, record_propert
         distributed.Client(cluster) as client,
     ):
         for number in range(-2, kills):  # the first two in peace
-            client.wait_for_workers(2)
-            pids = list(client.run(os.getpid).values())
-            which = number % 2
-            if number >= 0:
-                threading.Thread(target=kill_one, args=(pids, rng.uniform(0, took[which]))).start()
+            pids, which = two_workers(cluster, client), number % 2
+            killer = threading.Thread(target=kill_one, args=(pids, rng.uniform(0, took.get(which, 0))))
             start = time.monotonic()
+            if number >= 0:
+                killer.start()
             model = fit_source(clone(fits[which]), tmp_path / "rows.parquet", target="y")
             took.setdefault(which, time.monotonic() - start)
+            if number >= 0:
+                killer.join()
             assert np.array_equal(model.dual_coef_, expected[which]), number
     record_property("workers killed during fits, other bits", {"count": kills, "figure": 0})
 

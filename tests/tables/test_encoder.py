@@ -441,3 +441,19 @@ def test_numbers_among_texts_are_taken_as_they_are():
     encoder = TableEncoder().fit(frame)
     mixed, typed = (encoder.transform(pd.DataFrame({"a": a, "b": [0, 0]})) for a in ([1.125, "2,7"], [1.125, 2.7]))
     assert np.array_equal(mixed, typed)
+
+
+def test_gaps_in_a_column_that_had_none_are_warned_of():
+    table = pd.DataFrame({"a": np.arange(30.0), "b": [None, *range(29)], "t": ["x", "y"] * 15})
+    fitted = TableEncoder(kinds={"a": "number"}).fit(table)
+    with pytest.warns(UserWarning, match=r"columns that no row of the fit lacked \('a': 1, 't': 2\): the median"):
+        fitted.transform(pd.DataFrame({"a": [None, 1.0], "b": [None, 1.0], "t": [None, None]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.transform(pd.DataFrame({"a": [1.0], "b": [None], "t": ["x"]}))
+
+
+def test_a_lazy_table_is_refused():
+    dd = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match=r"A table in memory is needed; got one of Dask. Call compute\(\) first"):
+        TableEncoder().fit(dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0]}), npartitions=1))

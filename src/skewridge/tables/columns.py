@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_magnitude, check_plain
+from skewridge._validation import check_magnitude, check_plain, is_lazy
 from skewridge.tables.dates import DAY, WRITINGS, DateParts, as_days, date_features, part_names
 from skewridge.tables.level_means import LevelMeans, mean_features
 from skewridge.tables.texts import SHOWN, levels_of, shown, texts_of
@@ -76,6 +76,8 @@ class Column:
 
 def as_frame(X: Any) -> Any:
     """Return a pandas data frame whose columns have different names that are text, or raise."""
+    if is_lazy(X):
+        raise TypeError("A table in memory is needed; got one of Dask. Call compute() first.")
     X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not (hasattr(X, "columns") and hasattr(X, "iloc")):
         raise TypeError(f"A data frame is needed, whose columns have names; got {type(X).__name__}.")

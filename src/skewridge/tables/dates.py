@@ -107,6 +107,18 @@ def as_days(values: Any, writing: str) -> FloatArray:
     return np.append(_days(_parsed(times)), np.nan)[places]  # gaps are at place -1
 
 
+def as_date(days: float) -> str:
+    """A date for people, with its time unless that is midnight.
+
+    Examples
+    --------
+    >>> as_date(17047.0), as_date(17047.25)
+    ('2016-09-03', '2016-09-03 06:00')
+    """
+    text = str(np.datetime64(round(days * DAY / 60.0), "m")).replace("T", " ")
+    return text.removesuffix(" 00:00")
+
+
 def part_names(parts: tuple[str, ...]) -> list[str]:
     """The names of the numbers that parts become: two for each that runs in a circle."""
     return [f"{part}{end}" for part in parts for end in ((" sin", " cos") if part in CYCLES else ("",))]

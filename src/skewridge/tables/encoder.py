@@ -17,6 +17,7 @@ from skewridge.tables import columns as table
 from skewridge.tables.columns import KINDS, Column
 from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column, with_means
 from skewridge.tables.level_means import deal_folds
+from skewridge.tables.new_gaps import warn_new_gaps
 from skewridge.tables.summary import TableSummary
 from skewridge.tables.texts import SHOWN
 
@@ -130,6 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table.refuse_missing(X[[column.name for column in used]])
         codes = [table.codes_of(column, X[column.name]) for column in used]
         self._check_gaps(used, codes, X)
+        warn_new_gaps(used, codes)
         for column, code in zip(used, codes, strict=True):
             if column.levels and (code == table.UNSEEN).any():
                 _warn_unseen(column, table.unseen_texts(column, X[column.name]))
