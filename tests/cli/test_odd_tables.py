@@ -1,5 +1,8 @@
 """Tables that people have: names with spaces, numbers as they are written elsewhere, files that differ in a column."""
 
+import io
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -95,3 +98,21 @@ def test_a_fit_that_cannot_be_judged_changes_no_file(folder, monkeypatch, capsys
     houses().to_csv("table.csv", index=False)
     assert main(["fit", "table.csv", "-t", "y", *QUICK]) == 3
     assert [path.name for path in folder.iterdir()] == ["table.csv"]
+
+
+def test_predictions_on_stdout_are_utf8_in_any_locale(monkeypatch, capsysbinary):
+    pd.DataFrame({"größe": [1.0, 2.0, 4.0], "y": [1, 2, 3]}).to_csv("table.csv", index=False)
+    assert main(["fit", "table.csv", "-t", "y", *QUICK]) == 0
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="ascii"))
+    assert main(["predict", "model.skr", "table.csv", "--keep", "größe", "-o", "-"]) == 0
+    assert out.getvalue().decode().startswith("größe,prediction\n1.0,")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_is_no_error(stream, monkeypatch):
+    assert fitted_with(["a", "y"]) == 0
+    monkeypatch.setattr(sys, stream, None)
+    for arguments in (["info", "model.skr"], ["predict", "model.skr", "table.csv", "-o", "-"]):
+        assert main(arguments) == 0
+    assert main(["info", "nothing.skr"]) == 1
