@@ -13,7 +13,11 @@ RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame({"a": RNG.normal(size=80), "b": RNG.integers(0, 9, 80)})
 ROWS["y"] = np.exp(ROWS["a"]) + ROWS["b"]
 GIVEN = {"bandwidth": 1.0, "penalty": 1e-3, "random_state": 0}
-FITS = [AdaptiveKernelRidge(20, 0.5, **GIVEN), DacKernelRidge(2, **GIVEN), LocalKernelRidge("laplacian", random_state=0)]
+FITS = [
+    AdaptiveKernelRidge(20, 0.5, **GIVEN),
+    DacKernelRidge(2, **GIVEN),
+    LocalKernelRidge("laplacian", random_state=0),
+]
 LAZY = dd.from_pandas(ROWS, npartitions=4)
 every_fit = pytest.mark.parametrize("estimator", FITS, ids=lambda fit: type(fit).__name__)
 

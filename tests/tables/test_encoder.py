@@ -333,6 +333,7 @@ def raw_column(place, **entries):
         (raw_column(1, means=None), "not a valid Column"),
         (raw_column(1, means__counts=[1]), "not a valid Column"),
         (raw_column(1, means__counts=[-1] * 39), "is not a whole number from 0"),
+        (raw_column(1, means__counts=[10**300] * 39), "is not a whole number from 0 to 9.0072e\\+15"),
         (raw_column(1, means__scales=[]), "not a valid Column"),
         (raw_column(1, means__deviations=[[{"float": "nan"}] * 39]), "is not a number"),
         (raw_column(1, fill=-2), "not a valid Column"),
@@ -404,6 +405,7 @@ def column(**entries):
         (column(shift={"float": "nan"}), "shift is not a number"),
         (lambda encoder: encoder.update(attributes=None), "not fitted"),
         (lambda encoder: encoder["parameters"].update(missing="x"), "missing must be one of"),
+        (lambda encoder: encoder["parameters"].update(kinds=True), "kinds must be a dict"),
         (lambda encoder: encoder.update({"class": "Pipeline"}), "no parameter"),
     ],
 )
@@ -451,6 +453,11 @@ def test_gaps_in_a_column_that_had_none_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted.transform(pd.DataFrame({"a": [1.0], "b": [None], "t": ["x"]}))
+
+
+def test_kinds_that_are_no_dict_are_refused():
+    with pytest.raises(TypeError, match=r"kinds must be a dict, such as \{'zip': 'category'\}, or None; got True"):
+        TableEncoder(kinds=True).fit(pd.DataFrame({"a": [1.0, 2.0]}))
 
 
 def test_a_lazy_table_is_refused():

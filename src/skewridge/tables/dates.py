@@ -31,9 +31,7 @@ RARELY = 0.005  # of the rows: a part that differs in fewer says nothing
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
 _TAIL = rf"([ T,]+{_CLOCK}.*)?"
 _ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TAIL}")
-_NUMBERS = re.compile(
-    rf"(?P<first>\d{{1,2}})([./-])(?P<second>\d{{1,2}})\2(?P<year>\d{{4}}|\d{{2}})(?P<tail>{_TAIL})"
-)
+_NUMBERS = re.compile(rf"(?P<first>\d{{1,2}})([./-])(?P<second>\d{{1,2}})\2(?P<year>\d{{4}}|\d{{2}})(?P<tail>{_TAIL})")
 _WORDS = re.compile(
     rf"\d{{1,2}}[ -.]+[A-Za-z]{{3,9}}[ -.,]+\d{{2,4}}{_TAIL}|[A-Za-z]{{3,9}}\.? \d{{1,2}},? \d{{4}}{_TAIL}"
 )
@@ -166,8 +164,8 @@ def _values(days: FloatArray) -> dict[str, FloatArray]:
 def _as_time(value: Any, writing: str) -> Any:
     """A value as pandas reads it in one way only, or None where its column does not write dates so.
 
-    A time of day is one of the first of 1970. Days and months in numbers are put behind the year, in the column's order:
-    left alone, pandas takes 2016-03-05 for the third of May where days are first, and 3/14 for a date in any order.
+    A time of day is one of the first of 1970. Days and months in numbers are put behind the year, in the order of the
+    column: alone, pandas takes 2016-03-05 for the third of May where days are first, and 3/14 for a date anyhow.
     """
     if not isinstance(value, str):
         return f"1970-01-01 {value.isoformat()}" if isinstance(value, time) else None if _number(value) else value

@@ -193,6 +193,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_choice("missing", self.missing, MISSING)
         check_integer("max_categories", self.max_categories, 1)
+        if not isinstance(self.kinds, Mapping | None):
+            raise TypeError(f"kinds must be a dict, such as {{'zip': 'category'}}, or None; got {self.kinds!r}.")
         for name, kind in (self.kinds or {}).items():
             check_choice(f"kinds[{name!r}]", kind, KINDS)
         _check_named_once(self.categorical, self.ordinal, self.kinds or ())

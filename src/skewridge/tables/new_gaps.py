@@ -22,6 +22,6 @@ def warn_new_gaps(columns: Sequence[Column], codes: Sequence[FloatArray]) -> Non
     if found:
         more = f" and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
         warn_user(
-            f"Rows lack values of columns that no row of the fit lacked ({', '.join(found[:SHOWN])}{more}): the median, "
-            "or the most frequent value, is taken for them, and how far off that is cannot be known."
+            f"Rows lack values of columns that no row of the fit lacked ({', '.join(found[:SHOWN])}{more}): the "
+            "median, or the most frequent value, is taken for them, and how far off that is cannot be known."
         )
