@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command: nobody listens
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, io.StringIO())
     try:
         from skewridge.cli._app import app
     except ModuleNotFoundError as error:
