@@ -10,6 +10,7 @@ from inspect import signature
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from skewridge import ModelFileError, load_model
 from tests.hostile import damaged, forged
@@ -49,7 +50,8 @@ def predictions(path, X):
 
 
 def main(model_path, points_path, n_files):
-    original, X = Path(model_path).read_bytes(), np.load(points_path)
+    read = pd.read_parquet if points_path.endswith(".parquet") else np.load
+    original, X = Path(model_path).read_bytes(), read(points_path)
     expected = predictions(model_path, X)
     rng = np.random.default_rng(0)
     loaded = 0

@@ -14,6 +14,7 @@ from skewridge import (
     LocalKernelRidge,
     SkewRidge,
     SmoothingSpline,
+    make_table_model,
     save_model,
 )
 from skewridge.datasets import make_peaks
@@ -75,11 +76,22 @@ MODELS = {
 }
 
 
+DAYS = pd.date_range("2020-01-01", periods=90, freq="9D")
+TABLE = pd.DataFrame({"day": DAYS.strftime("%d/%m/%Y"), "size": [f"{x:.1f} km" for x in X[:, 0]], "north": X[:, 1]})
+TABLE = TABLE.assign(town=[f"t{i % 40}" for i in range(90)], kind=np.where(Y > 0.1, "a", "b"), new=X[:, 1] > 0.5)
+
+
+def table_model():
+    """A model of a raw table whose columns are of every kind, with gaps."""
+    local = LocalKernelRidge("matern32", random_state=0)
+    return make_table_model(local).fit(TABLE.assign(north=TABLE["north"].where(X[:, 1] > 0.1)), Y)
+
+
 @cache
 def fitted(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few rows dominate
-        return MODELS[name]()
+        return {**MODELS, "table": table_model}[name]()
 
 
 @cache

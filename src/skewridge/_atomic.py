@@ -64,6 +64,10 @@ def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLik
         raise OSError(f"{path} is a device or a pipe, which cannot be replaced in one step: name a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"The folder of {path} does not exist: make {target.parent} first.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(f"{path} is write-protected. Name another file, or change its permissions.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"There is no permission to write to {target.parent}. Name a file in another folder.")
     if target.exists() and any(os.path.exists(other) and os.path.samefile(target, other) for other in inputs):
         raise ValueError(f"{path} is one of the files to be read. Name another one for the output.")
     return target

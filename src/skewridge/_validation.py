@@ -124,6 +124,11 @@ def check_plain(name: str, values: Any) -> None:
 
 def check_no_mask(name: str, values: Any) -> None:
     """Refuse an array with masked entries, since the numbers below the mask would be taken as they are."""
+    if isinstance(getattr(values, "_meta", None), np.ma.MaskedArray):
+        raise ValueError(
+            f"{name} must have a value everywhere; got a Dask array of masked arrays, whose masks would be lost. Fill "
+            "the entries first, e.g. with dask.array.ma.filled."
+        )
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         n_masked = int(np.ma.getmaskarray(values).sum())
         raise ValueError(
@@ -156,20 +161,26 @@ def _holds_times(values: Any) -> bool:
         if hasattr(dtype, "is_temporal"):  # polars
             return bool(dtype.is_temporal())
         kind = getattr(dtype, "kind", "")
-    lazy = type(values).__module__.partition(".")[0] in ("dask", "dask_expr")  # whose values are checked when read
-    if kind != "O" or lazy:
+    if kind != "O" or is_lazy(values):  # whose values are checked when read
         return kind in ("m", "M")
     return any(isinstance(value, _TIMES) for value in np.array(values, dtype=object).ravel())
 
 
+def is_lazy(values: Any) -> bool:
+    """Whether something is a collection of Dask, which need not be there."""
+    return type(values).__module__.partition(".")[0] in ("dask", "dask_expr")
+
+
 def check_same_order(first: Any, second: Any, names: tuple[str, str] = ("X", "y")) -> None:
-    """Refuse two pandas objects that hold the same row labels in another order.
+    """Refuse two objects of pandas or Dask that hold the same row labels in another order.
 
     Rows are paired by position, as everywhere in scikit-learn; equal labels in another order mean that the
     caller expected pairing by label.
     """
     left: Any = getattr(first, "index", None)
     right: Any = getattr(second, "index", None)
+    if left is not None and right is not None:
+        left, right = (labels.compute() if is_lazy(labels) else labels for labels in (left, right))
     if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
         return
     try:

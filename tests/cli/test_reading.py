@@ -2,6 +2,7 @@
 
 import io
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from skewridge import load_model
 from skewridge.cli import main
+from skewridge.persist import read_model
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
 RNG = np.random.default_rng(0)
@@ -58,8 +60,12 @@ def test_a_table_of_a_german_spreadsheet_gives_the_model_of_a_plain_one(capsys):
     HOUSES.assign(price=HOUSES["price"].map(german)).to_csv(
         "german.csv", index=False, sep=";", decimal=",", encoding="latin-1"
     )
-    found, notes = fitted(capsys, "german.csv")
-    assert found == plain
+    Path("plain.skr").write_bytes(plain)
+    _, notes = fitted(capsys, "german.csv")
+    found, other = read_model("model.skr"), read_model("plain.skr")
+    assert (found.about.pop("decimal"), other.about.get("decimal")) == (",", None)  # for files that do not tell
+    assert pickle.dumps(found.about) == pickle.dumps(other.about)
+    np.testing.assert_array_equal(found.model.predict(HOUSES), other.model.predict(HOUSES))
     assert "read as: semicolon, decimal comma, thousands point, latin-1" in notes
     assert main(["predict", "model.skr", "german.csv"]) == 0
     assert "note: read as: semicolon, decimal comma, thousands point, latin-1\n" in capsys.readouterr().err

@@ -70,6 +70,8 @@ class TestWithoutPointMasses:
             found.quantile([0.5, 1.5])
         with pytest.raises(ValueError, match="t must be numbers; got nan at place 0"):
             found.cdf(np.nan)
+        with pytest.raises(TypeError, match="t must hold numbers; got dates, times or durations"):
+            found.cdf(np.datetime64("2020-01-01"))
         assert found.expected(lambda y: 1.0).tolist() == [1.0, 1.0]
 
 

@@ -16,7 +16,7 @@ from skewridge import ModelFileError, load_model
 from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
 from tests.hostile import DOCUMENT, MANIFEST, edited, members_of, sealed, zipped
-from tests.saved import X_NEW, file_of
+from tests.saved import TABLE, X_NEW, file_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -337,15 +337,17 @@ def run_module(name, *arguments):
 
 
 QUICK_FILES = [("dac nodes", 50), ("adaptive outputs", 50)]
-OF_EVERY_ESTIMATOR = ["dac nodes", "adaptive outputs", "regressor", "spline", "local", "skew with companions"]
-MANY_FILES = [pytest.param(name, 1700, marks=pytest.mark.full) for name in OF_EVERY_ESTIMATOR]  # 10,200 in all
+OF_EVERY_ESTIMATOR = ["dac nodes", "adaptive outputs", "regressor", "spline", "local", "skew with companions", "table"]
+MANY_FILES = [pytest.param(name, 1700, marks=pytest.mark.full) for name in OF_EVERY_ESTIMATOR]  # 11,900 in all
 
 
 @pytest.mark.parametrize(("name", "n_files"), [*QUICK_FILES, *MANY_FILES])
 def test_damaged_and_forged_files_are_refused_or_right_and_never_run_code(name, n_files, tmp_path, record_property):
     (tmp_path / "model.skr").write_bytes(file_of(name))
     np.save(tmp_path / "points.npy", X_NEW)
-    run = run_module("fuzz_models", tmp_path / "model.skr", tmp_path / "points.npy", n_files)
+    TABLE[:9].to_parquet(tmp_path / "points.parquet")
+    points = tmp_path / ("points.parquet" if name == "table" else "points.npy")
+    run = run_module("fuzz_models", tmp_path / "model.skr", points, n_files)
     assert run.returncode == 0, run.stderr
     assert f"{n_files} files" in run.stdout
     loaded = int(run.stdout.split()[2])

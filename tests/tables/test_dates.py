@@ -6,7 +6,7 @@ import pytest
 
 from skewridge.tables.columns import codes_of, features_of
 from skewridge.tables.dates import as_days, find_date_writing, is_ambiguous
-from skewridge.tables.learning import learn_column
+from skewridge.tables.learning import Wanted, learn_column
 
 
 def learned(values):
@@ -95,7 +95,7 @@ def test_a_few_texts_among_dates_are_gaps_and_named_and_others_refused():
     assert column.note == "read as day first, gaps: 'soon'"
     assert column.n_gaps == 2
     assert np.isnan(codes_of(column, pd.Series(["soon", "?", None]))).all()
-    with pytest.raises(ValueError, match=r"'d' should hold dates or times; 1 of 2 values are none, .* 'late' in row 2"):
+    with pytest.raises(ValueError, match=r"'d' should hold dates .*; 1 of 2 values are none, .* 'late' in row 2"):
         codes_of(column, pd.Series(["1/03/2016", "late"]))
 
 
@@ -110,3 +110,47 @@ def test_lengths_of_time_are_days():
     column = learned(pd.to_timedelta(["12h", "36h"]))
     assert codes_of(column, pd.Series(["24h", None])).tolist()[0] == 1.0
     assert column.features == ["d"]
+
+
+@pytest.mark.parametrize("writing", ["", "iso", "day first", "month first", "words", "time"])
+def test_the_year_first_is_the_same_date_in_a_column_of_any_writing(writing):
+    expected = (date(2016, 3, 5) - date(1970, 1, 1)).days
+    assert as_days(pd.Series(["2016-03-05", "2016-03-05 00:00", "2016/3/5"]), writing).tolist() == [expected] * 3
+
+
+@pytest.mark.parametrize(
+    ("writing", "text"),
+    [
+        ("day first", "3/14/2016"),
+        ("month first", "14/3/2016"),
+        ("iso", "05/03/2016"),
+        ("iso", "05.03.2016"),
+        ("", "05.03.2016"),
+        ("words", "05-03-2016"),
+        ("iso", 20160305),
+        ("day first", 42434.0),
+        ("", True),
+    ],
+)
+def test_a_date_that_its_column_does_not_write_so_is_none(writing, text):
+    assert np.isnan(as_days(pd.Series([text]), writing)).all()
+    assert np.isnan(as_days(pd.Series([text, "2016-03-05"], dtype=object), writing)).tolist() == [True, False]
+
+
+def test_years_of_two_digits_are_those_of_1969_to_2068():
+    texts = pd.Series(["1/2/69", "1/2/68"])
+    expected = pd.Series(pd.to_datetime(["1969-02-01", "2068-02-01"]))
+    assert np.array_equal(as_days(texts, "day first"), as_days(expected, ""))
+
+
+def test_dates_of_another_writing_are_refused_with_the_one_that_was_learned():
+    column = learned([f"{1 + i % 28}/03/2016" for i in range(60)])
+    with pytest.raises(ValueError, match=r"'d' should hold dates with the day first .*'3/14/2016' in row 1"):
+        codes_of(column, pd.Series(["3/14/2016"]))
+    with pytest.raises(ValueError, match=r"'d' should hold dates with the day first .*'42434' in row 1"):
+        codes_of(column, pd.Series([42434]))
+
+
+def test_numbers_are_no_dates_though_they_are_called_so():
+    with pytest.raises(ValueError, match=r"'d' should hold dates .*; 2 of 2 values are none, the first of them '2016'"):
+        learn_column("d", pd.Series([2016, 2017]), Wanted("date"))

@@ -333,6 +333,7 @@ def raw_column(place, **entries):
         (raw_column(1, means=None), "not a valid Column"),
         (raw_column(1, means__counts=[1]), "not a valid Column"),
         (raw_column(1, means__counts=[-1] * 39), "is not a whole number from 0"),
+        (raw_column(1, means__counts=[10**300] * 39), "is not a whole number from 0 to 9.0072e\\+15"),
         (raw_column(1, means__scales=[]), "not a valid Column"),
         (raw_column(1, means__deviations=[[{"float": "nan"}] * 39]), "is not a number"),
         (raw_column(1, fill=-2), "not a valid Column"),
@@ -404,6 +405,7 @@ def column(**entries):
         (column(shift={"float": "nan"}), "shift is not a number"),
         (lambda encoder: encoder.update(attributes=None), "not fitted"),
         (lambda encoder: encoder["parameters"].update(missing="x"), "missing must be one of"),
+        (lambda encoder: encoder["parameters"].update(kinds=True), "kinds must be a dict"),
         (lambda encoder: encoder.update({"class": "Pipeline"}), "no parameter"),
     ],
 )
@@ -441,3 +443,24 @@ def test_numbers_among_texts_are_taken_as_they_are():
     encoder = TableEncoder().fit(frame)
     mixed, typed = (encoder.transform(pd.DataFrame({"a": a, "b": [0, 0]})) for a in ([1.125, "2,7"], [1.125, 2.7]))
     assert np.array_equal(mixed, typed)
+
+
+def test_gaps_in_a_column_that_had_none_are_warned_of():
+    table = pd.DataFrame({"a": np.arange(30.0), "b": [None, *range(29)], "t": ["x", "y"] * 15})
+    fitted = TableEncoder(kinds={"a": "number"}).fit(table)
+    with pytest.warns(UserWarning, match=r"columns that no row of the fit lacked \('a': 1, 't': 2\): the median"):
+        fitted.transform(pd.DataFrame({"a": [None, 1.0], "b": [None, 1.0], "t": [None, None]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.transform(pd.DataFrame({"a": [1.0], "b": [None], "t": ["x"]}))
+
+
+def test_kinds_that_are_no_dict_are_refused():
+    with pytest.raises(TypeError, match=r"kinds must be a dict, such as \{'zip': 'category'\}, or None; got True"):
+        TableEncoder(kinds=True).fit(pd.DataFrame({"a": [1.0, 2.0]}))
+
+
+def test_a_lazy_table_is_refused():
+    dd = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match=r"A table in memory is needed; got one of Dask. Call compute\(\) first"):
+        TableEncoder().fit(dd.from_pandas(pd.DataFrame({"a": [1.0, 2.0]}), npartitions=1))

@@ -94,3 +94,15 @@ def test_rows_are_numbered_as_their_file_does_where_that_is_known():
     assert row_label(frame.set_axis(pd.RangeIndex(5, 7, name="row")), 1) == "6"
     both = pd.concat([frame, frame], keys=["p", "p"], names=["file", "row"])
     assert row_label(both, 3) == "1 of p"
+
+
+def test_dates_beyond_those_of_the_fit_are_told_as_dates():
+    table = pd.DataFrame({"sold": pd.date_range("2020-01-01", periods=40), "b": np.arange(40) % 3})
+    pipeline = make_pipeline(TableEncoder(), DacKernelRidge(1, bandwidth=1.0, penalty=0.1)).fit(table, np.arange(40.0))
+    encoder, names = pipeline[0], pipeline[0].get_feature_names_out().tolist()
+    assert outside_fit(pipeline[-1], encoder.transform(table), names, encoder.columns_) == []
+    new = encoder.transform(table[:2].assign(sold=pd.to_datetime(["2020-03-19 06:00", "2020-01-05 00:00"])))
+    [found] = outside_fit(pipeline[-1], new, names, encoder.columns_)
+    assert found.as_text(str).startswith("'sold' (2020-01-01 to 2020-02-09): 2020-03-19 06:00 in row 0, up to 1 times")
+    told = found.to_dict(str)
+    assert (told["low"], told["rows"][0]["value"]) == ("2020-01-01", "2020-03-19 06:00")

@@ -12,19 +12,21 @@ from os.path import splitext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from skewridge._atomic import atomic_file
 from skewridge._row_names import rows_named
-from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._fitted_rows import KEY as HASHES
 from skewridge.cli._fitted_rows import row_hashes
-from skewridge.cli._holdout import as_table, baselines, check_share, held_out, judge
+from skewridge.cli._holdout import as_table, baselines, can_be_encoded, check_share, held_out, judge
 from skewridge.cli._info import facts
 from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
 from skewridge.cli._reading import check_output
 from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
-from skewridge.cli._table import TableRequest, read_table
+from skewridge.cli._table import TableRequest, has_decimal_comma, read_table
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.honest import HonestEstimator
@@ -78,6 +80,8 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     seconds = time.perf_counter() - start
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
     about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
+    about |= {"decimal": ","} if has_decimal_comma(request.table) else {}  # for new files that do not tell
+    judging = _judged(pipeline, table, whole.some(judged), about, screen) if len(judged) else None
     about[HASHES] = row_hashes(pipeline, table.features, table.response)
     save_model(pipeline, request.output, about=about)
     data = {
@@ -94,12 +98,9 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
         "chosen": facts(model),
     }
     told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
-    if len(judged):
-        rows = whole.some(judged)
-        screen.step(f"Judging by {len(judged):,} rows that were held out")
-        others = baselines(pipeline, table, rows.features)
-        data["held_out"] = judge(pipeline, others, rows, table)
-        data["report"] = _write_page(page, pipeline, rows, table.response, about, others)
+    if judging is not None:
+        data["held_out"], html = judging
+        data["report"] = _write_page(page, html)
         told += as_table(data["held_out"], request.table.roles)
     told += roles_text(about)
     more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
@@ -149,19 +150,33 @@ def _check_places(request: FitRequest, page: str) -> None:
         check_share(request.holdout)
 
 
-def _write_page(
-    page: str, model: TableModel, rows: Rows, y_ref: FloatArray, about: dict[str, Any], others: dict[str, FloatArray]
-) -> str:
-    """Tell about the model on one page, by the rows that were held out, beside baselines."""
+def _judged(
+    model: TableModel, fitted: Rows, rows: Rows, about: dict[str, Any], screen: Screen
+) -> tuple[dict[str, Any], str] | None:
+    """Errors on the rows held out, and a page about them: both before anything is written, since they may fail."""
     import pandas as pd
 
     from skewridge.reporting import report
 
+    screen.step(f"Judging by {len(rows.response):,} rows that were held out")
+    known, odd = can_be_encoded(model, rows.features)
+    if odd:
+        screen.note(f"{(~known).sum()} of them are not judged: the rows that were fitted do not explain {odd}.")
+        rows = rows.some(np.flatnonzero(known))
+    if not len(rows.response):
+        return None
+    others = baselines(model, fitted, rows.features)
+    errors = judge(model, others, rows, fitted)
     named = pd.Series(rows.response, index=rows.features.index, name=about["target"])
     title = titled(type(model.steps[-1][1]).__name__, about["target"], about)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # judging has noted them
-        report(model, rows.features, named, page, y_ref=y_ref, title=title, baselines=others)
+        return errors, report(model, rows.features, named, y_ref=fitted.response, title=title, baselines=others)
+
+
+def _write_page(page: str, html: str) -> str:
+    with atomic_file(page) as file:
+        file.write(html.encode())
     return page
 
 

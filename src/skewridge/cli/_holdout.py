@@ -16,7 +16,9 @@ from skewridge.cli._table import Table as Rows
 from skewridge.metrics import rare_region
 from skewridge.metrics.figures import figures
 from skewridge.model_selection import response_train_test_split
+from skewridge.tables.columns import Column, codes_of
 from skewridge.tables.many_levels import ByRow
+from skewridge.tables.texts import shown
 
 SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
 EVERY_ROW_ALIKE = ByRow()
@@ -85,6 +87,33 @@ def check_share(share: float) -> float:
     if found == 1.0:
         raise ValueError("--holdout must be below 1; got 1, which leaves no rows to fit.")
     return found
+
+
+def can_be_encoded(model: Any, X: Any) -> tuple[Any, str]:
+    """Return which rows hold values that a model takes, (n,), and the columns of the others in words.
+
+    A text among numbers is a gap where the rows of the fit have it, and refused where they have not.
+    """
+    encoder, known, odd = model.steps[0][1], np.ones(len(X), dtype=bool), []
+    for column in (column for column in encoder.columns_ if column.features):
+        values = X[column.name]
+        try:
+            codes_of(column, values)
+        except ValueError:
+            refused = [value for value in values.dropna().unique() if not _is_known(column, value)]
+            known &= ~values.isin(refused).to_numpy()
+            odd.append(f"{column.name!r} ({shown([str(value) for value in refused])})")
+    return known, ", ".join(odd)
+
+
+def _is_known(column: Column, value: Any) -> bool:
+    import pandas as pd
+
+    try:
+        codes_of(column, pd.Series([value]))
+    except ValueError:
+        return False
+    return True
 
 
 def judge(model: Any, others: dict[str, FloatArray], judged: Rows, fitted: Rows) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
 from skewridge.cli._reading import find_files, read_tables
 from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import MISSING, REMEDY, complete_rows, split_names
+from skewridge.cli._table import MISSING, REMEDY, check_twins, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
 from skewridge.io.listing import PARQUET
@@ -48,8 +48,9 @@ def predict_table(
     if exceeds_memory(request.data) and not (hasattr(file.model, "steps") or asked or keep):
         return _predict_pieces(request, file, output, std, screen)
     frame = read_rows(request, file, screen, split_names(keep))
-    kept = list(frame.columns) if keep == "*" else split_names(keep)
+    kept = list(frame.columns) if keep == "*" else list(dict.fromkeys(split_names(keep)))
     check_columns(kept, frame.columns)
+    check_twins([] if keep == "*" else kept, frame.columns)
     prediction, deviation = predict_rows(request, file, frame, std, screen)
     columns = {"prediction": prediction, **({"std": deviation} if std else {})}
     there = ~np.isnan(prediction)
@@ -117,16 +118,21 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: S
             "skewridge fit, or to a data frame."
         )
     files = find_files(request.data)
-    texts = {column.name for column in needed if column.levels}
+    texts = {column.name for column in needed if column.levels or column.dates or _has_comma(column)}
     used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
     every = {*used, *named}
-    frame = as_frame(read_tables(files, texts=texts, named=every, reading=request.reading, say=screen.note))
+    how: dict[str, Any] = {"reading": request.reading, "usual_decimal": file.about.get("decimal"), "say": screen.note}
+    frame = as_frame(read_tables(files, texts=texts, named=every, **how))
     check_columns([column.name for column in needed], frame.columns)
     extra = [name for name in frame.columns if name not in used]
     if extra:
         more = ", ..." if len(extra) > SHOWN else ""
         screen.note(f"Columns that the model does not use: {', '.join(map(repr, extra[:SHOWN]))}{more}.")
     return frame
+
+
+def _has_comma(column: Column) -> bool:
+    return column.writing is not None and column.writing.decimal == ","
 
 
 def predict_rows(

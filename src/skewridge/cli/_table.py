@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._options import Reading
-from skewridge.cli._reading import find_files, read_tables
+from skewridge.cli._reading import find_files, read_tables, shared_decimal
 from skewridge.cli._roles import Roles, read_roles, some_rows
 from skewridge.cli._screen import Screen
 from skewridge.tables.columns import (
@@ -125,12 +125,18 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
     return Table(frame[names], y, known).some(kept)
 
 
+def has_decimal_comma(request: TableRequest) -> bool:
+    """Whether the CSV files among the tables are written with decimal commas."""
+    return shared_decimal(find_files(request.data), request.reading) == ","
+
+
 def feature_names(request: TableRequest, frame: Any) -> list[str]:
     """Return the columns to predict from, or raise for columns that are not there."""
     wanted, excluded = split_names(request.features), split_names(request.exclude)
     described = [*request.categories, *request.orders, *request.kinds]
     roles = list(request.roles.given.values())
     check_columns([request.target, *wanted, *excluded, *described, *roles], frame.columns)
+    check_twins([*wanted, *excluded, *described, *roles], frame.columns)
     others = [name for name in frame.columns if name not in roles]
     names = [name for name in wanted or others if name != request.target and name not in excluded]
     if not names:
@@ -141,6 +147,16 @@ def feature_names(request: TableRequest, frame: Any) -> list[str]:
             f"{odd[0]!r} is not among the columns to predict from. Leave it out of --categorical, --ordinal and --kind."
         )
     return names
+
+
+def check_twins(names: Sequence[str], columns: Any) -> None:
+    """Refuse names of a list that spaces around them would make those of another column."""
+    twins = [(name, other) for name in names for other in columns if other != name and other.strip() == name]
+    if twins:
+        name, other = twins[0]
+        raise ValueError(
+            f"The columns {name!r} and {other!r} differ by spaces alone, which lists of names leave out. Rename one."
+        )
 
 
 def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[Any, FloatArray]:

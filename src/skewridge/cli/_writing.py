@@ -49,15 +49,25 @@ def write_table(frame: Any, output: Output) -> None:
     if output.escape:
         frame = frame.rename(columns=_escaped).apply(lambda column: column.map(_escaped))
     if output.path == STDOUT:
-        text = io.StringIO()
-        frame.to_csv(text, index=False)
-        sys.stdout.write(text.getvalue())
+        _to_stdout(frame)
         return
     with atomic_file(output.path) as file:
         if output.suffix in PARQUET:
             frame.to_parquet(file, index=False)
         else:
             frame.to_csv(file, index=False, sep="\t" if output.suffix == ".tsv" else ",")
+
+
+def _to_stdout(frame: Any) -> None:
+    """CSV is UTF-8, as in files, whatever a terminal of another locale shows."""
+    text = io.StringIO()
+    frame.to_csv(text, index=False)
+    if not hasattr(sys.stdout, "buffer"):
+        sys.stdout.write(text.getvalue())
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.getvalue().encode())
+    sys.stdout.buffer.flush()
 
 
 def _escaped(cell: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray, RandomState
+from skewridge._validation import check_plain
 from skewridge.distribution.point_masses import PointMasses
 from skewridge.distribution.shape import ErrorShape
 
@@ -220,6 +221,7 @@ def check_levels(levels: Any) -> FloatArray:
 
 def check_thresholds(name: str, values: Any) -> FloatArray:
     """Return a number or a vector of numbers, or raise."""
+    check_plain(name, values)
     try:
         asked = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

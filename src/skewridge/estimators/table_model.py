@@ -31,8 +31,8 @@ class TableModel(Pipeline):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit encoder and estimator; both keep groups together, look ahead in no order and count weights."""
-        for own in (y, *(params.get(name) for name in BY_ROW)):
-            check_same_order(X, own)
+        for name, own in {"y": y, **{name: params.get(name) for name in BY_ROW}}.items():
+            check_same_order(X, own, ("X", name))
         if routing_is_on():
             return super().fit(X, y, **params)
         (first, _), (last, _) = self.steps[0], self.steps[-1]
@@ -48,7 +48,7 @@ class TableModel(Pipeline):
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals are made of, of the rows of the fit or of others, as the estimator does."""
         check_same_order(X, y)
-        check_same_order(X, sample_weight)
+        check_same_order(X, sample_weight, ("X", "sample_weight"))
         encoded = None if X is None else self._encoded(X)
         self.steps[-1][1].calibrate(encoded, y, sample_weight)
         return self

@@ -27,11 +27,14 @@ def read_numbers(rows: Rows, dialect: Dialect, columns: Collection[str]) -> Any:
     return pa.table({name: _numbers(name, texts.column(name), rows.first, dialect) for name in columns})
 
 
-def read_columns(url: str, texts: Collection[str] = (), options: ReadOptions = FOUND) -> tuple[Any, Dialect]:
+def read_columns(
+    url: str, texts: Collection[str] = (), options: ReadOptions = FOUND, plain: Collection[str] = ()
+) -> tuple[Any, Dialect]:
     """All columns of a file as a table of pyarrow, and the file's dialect.
 
     A column is of numbers or truth values where every field is one. ``texts`` are columns that must not be taken for
-    numbers: codes keep their leading zeros. Rows are counted from 1 where one is refused.
+    numbers: codes keep their leading zeros; in those of ``plain`` numbers are written with a point all the same. Rows
+    are counted from 1 where one is refused.
     """
     import pyarrow as pa
 
@@ -44,9 +47,20 @@ def read_columns(url: str, texts: Collection[str] = (), options: ReadOptions = F
             require_table(url, n_bytes)
     schema = pa.schema([(name, pa.string()) for name in dialect.names])
     table = pa.concat_tables(parts) if parts else schema.empty_table()
-    columns = [table.column(name) for name in dialect.names]
-    named = zip(dialect.names, columns, strict=True)
-    return pa.table({name: column if name in texts else typed(column, dialect) for name, column in named}), dialect
+    columns = {}
+    for name in dialect.names:
+        own = table.column(name)
+        columns[name] = own if name in texts else (pointed if name in plain else typed)(own, dialect)
+    return pa.table(columns), dialect
+
+
+def pointed(texts: Any, dialect: Dialect) -> Any:
+    """Texts whose numbers, in a file with decimal commas, are written with a point."""
+    import pyarrow.compute as pc
+
+    if dialect.decimal != "," or pc.any(_otherwise_written(_plain(texts), ",")).as_py():
+        return texts
+    return pc.if_else(are_numbers(texts, ","), plain_numbers(_plain(texts), ","), texts)
 
 
 def typed(texts: Any, dialect: Dialect = PLAIN) -> Any:

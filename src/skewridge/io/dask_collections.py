@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_plain, check_same_order
+from skewridge._validation import check_no_mask, check_plain, check_same_order, is_lazy
 from skewridge.engine.chunked import Table, digest
 from skewridge.engine.job import Engine, Job
 from skewridge.engine.passes import BLOCK_ROWS, FAN_IN, stamp_rows
@@ -59,7 +59,7 @@ class LazyChunk:
 
 def is_collection(source: Any) -> bool:
     """Whether something is a Dask array or frame; Dask need not be there."""
-    return type(source).__module__.partition(".")[0] in ("dask", "dask_expr")
+    return is_lazy(source)
 
 
 def n_outputs(response: Any) -> int:
@@ -86,16 +86,28 @@ def open_collection(
         array = array.compute_chunk_sizes()
     if check_size is not None:
         check_size(array.shape[0], array.shape[1], n_outputs(y))
-    y = y.compute() if is_collection(y) else y
-    if named and not names_columns(target) and hasattr(y, "iloc"):
-        check_same_order(X.index.compute().to_series(), y)
+    check_no_mask("y", y)
+    response = y.compute() if is_collection(y) else y
+    if named and not names_columns(target):
+        check_same_order(X, response)
     chunks = _chunks(array.astype(np.float64), engine)
     precision = np.float32 if array.dtype == np.float32 else np.float64
     take = None if engine is None else engine.take
     table = Table(chunks, array.shape[1], names, precision, take=take)
     if read_again and engine is None:  # which would hold what it has made
         table = stamp_rows(table, Job())
-    return table, None if y is None else np.asarray(y)
+    if is_collection(y):
+        _check_repeats(response, y)
+    return table, None if response is None else np.asarray(response)
+
+
+def _check_repeats(found: Any, lazy: Any) -> None:
+    """Refuse a response that is another one when it is computed again: rows of X would have been others as well."""
+    if not np.array_equal(np.asarray(found), np.asarray(lazy.compute()), equal_nan=True):
+        raise ValueError(
+            "The Dask collection gives other rows, or rows in another order, whenever it is computed, so that X and y "
+            "do not belong together. Make it repeatable, e.g. by an ORDER BY or a seed, or hold it: df = df.persist()."
+        )
 
 
 def _chunks(array: Any, engine: Engine | None) -> tuple[LazyChunk, ...]:

@@ -42,6 +42,7 @@ class Dialect:
     decimal : "." or ","
     thousands : what was found between thousands; "" for nothing
     encoding : by Python's name
+    settled : False where numbers such as "1.234", or none, leave the decimal sign open
     said : what was found and differs from a plain file, in words
     """
 
@@ -50,6 +51,7 @@ class Dialect:
     decimal: str = "."
     thousands: str = ""
     encoding: str = UTF8
+    settled: bool = True
     said: str = ""
 
     @property
@@ -71,6 +73,7 @@ class Numbers:
     decimal: str = "."
     thousands: str = ""
     doubt: str = ""
+    settled: bool = True
 
 
 def in_words(delimiter: str, numbers: Numbers, encoding: str, usual: str) -> str:
@@ -136,7 +139,7 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
     Examples
     --------
     >>> find_numbers([["a", "b"], ["1.234", "0,5"]], ";")
-    Numbers(decimal=',', thousands='.', doubt='')
+    Numbers(decimal=',', thousands='.', doubt='', settled=True)
     """
     columns = zip_longest(*rows[1:], fillvalue="")
     telling = [(name, _telling(cells)) for name, cells in zip(rows[0] if rows else (), columns, strict=False)]
@@ -195,10 +198,10 @@ def _in_doubt(telling: Sequence[tuple[str, list[str]]], delimiter: str) -> Numbe
     elif found["."]:
         decimal = "."
     else:
-        return Numbers(thousands=_thousands(telling, "."))
+        return Numbers(thousands=_thousands(telling, "."), settled=False)
     told = found[","] or found["."]
     doubt = _doubt(*told[0], decimal) if found[","] or european else ""
-    return Numbers(decimal, _thousands(telling, decimal), doubt)
+    return Numbers(decimal, _thousands(telling, decimal), doubt, settled=False)
 
 
 def _doubt(name: str, text: str, decimal: str) -> str:

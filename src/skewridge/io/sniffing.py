@@ -35,7 +35,7 @@ def find_dialect(url: str, options: ReadOptions = FOUND) -> tuple[Dialect, str]:
         UTF8 if options.encoding else encoding,
         usual,
     )
-    return Dialect((), delimiter, numbers.decimal, numbers.thousands, encoding, said), numbers.doubt
+    return Dialect((), delimiter, numbers.decimal, numbers.thousands, encoding, numbers.settled, said), numbers.doubt
 
 
 def _first_bytes(file: Any) -> bytes:

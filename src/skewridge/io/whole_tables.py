@@ -17,16 +17,21 @@ from skewridge.io.parquet_files import index_columns
 
 
 def read_whole(
-    url: str, texts: Collection[str] = (), named: Collection[str] = (), options: ReadOptions = FOUND
+    url: str,
+    texts: Collection[str] = (),
+    named: Collection[str] = (),
+    options: ReadOptions = FOUND,
+    plain: Collection[str] = (),
 ) -> tuple[Any, str]:
     """A file as a table of pyarrow, and in words how it was read where that was found and is not plain.
 
     ``texts`` are columns that CSV must not take for numbers: codes keep their leading zeros. ``named`` are columns that
-    are read though they are the index of a pandas frame, which is left out otherwise.
+    are read though they are the index of a pandas frame, which is left out otherwise. ``plain`` are texts as well,
+    whose numbers have a decimal point.
     """
     form = format_of(url)
     if form == "CSV":
-        table, dialect = read_columns(url, texts, options)
+        table, dialect = read_columns(url, texts, options, plain)
         return table, dialect.said
     if form == "JSON lines":
         return read_json(url), ""

@@ -32,6 +32,7 @@ def _means_hold(column: Column) -> bool:
     return len(lengths) == 1 and len(means.deviations) == len(means.scales) > 0
 
 
+ROWS = Number(0, 2**53, whole=True)  # beyond, a number of rows is no number that arrays hold
 WRITING = Record(Writing, {"decimal": Kind(str, DECIMALS), "unit": Kind(str), "gaps": Items(Kind(str), tuple)})
 DATES = Record(
     DateParts,
@@ -42,7 +43,7 @@ MEANS = Record(
     LevelMeans,
     {
         "deviations": Items(Items(Number(), tuple), tuple),
-        "counts": Items(Number(0, whole=True), tuple),
+        "counts": Items(ROWS, tuple),
         "scales": Items(Number(), tuple),
         "count_shift": Number(),
         "count_scale": Number(),
@@ -58,7 +59,7 @@ COLUMN = Record(
         "shift": Number(),
         "scale": Number(),
         "gap_flag": Kind(bool),
-        "n_gaps": Number(0, whole=True),
+        "n_gaps": ROWS,
         "writing": Maybe(WRITING),
         "dates": Maybe(DATES),
         "means": Maybe(MEANS),

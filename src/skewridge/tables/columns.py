@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_magnitude, check_plain
-from skewridge.tables.dates import DAY, DateParts, as_days, date_features, part_names
+from skewridge._validation import check_magnitude, check_plain, is_lazy
+from skewridge.tables.dates import DAY, WRITINGS, DateParts, as_days, date_features, part_names
 from skewridge.tables.level_means import LevelMeans, mean_features
 from skewridge.tables.near_names import did_you_mean
 from skewridge.tables.texts import SHOWN, levels_of, shown, texts_of
@@ -77,6 +77,8 @@ class Column:
 
 def as_frame(X: Any) -> Any:
     """Return a pandas data frame whose columns have different names that are text, or raise."""
+    if is_lazy(X):
+        raise TypeError("A table in memory is needed; got one of Dask. Call compute() first.")
     X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if not (hasattr(X, "columns") and hasattr(X, "iloc")):
         raise TypeError(f"A data frame is needed, whose columns have names; got {type(X).__name__}.")
@@ -215,12 +217,13 @@ def _numbers(column: Column, values: Any) -> FloatArray:
 
 def _dates(column: Column, values: Any) -> FloatArray:
     """Days since the first of 1970; texts that stood for gaps at fit do so again."""
-    days = as_days(values, column.dates.writing if column.dates else "")
+    writing = column.dates.writing if column.dates else ""
+    days = as_days(values, writing)
     odd = np.flatnonzero(np.isnan(days) & ~values.isna().to_numpy())
     known = column.writing.gaps if column.writing else ()
     odd = np.array([i for i in odd if not is_gap(values.iloc[i], known)], dtype=np.int64)
     if len(odd):
-        refuse_values(column.name, "dates or times", values, odd)
+        refuse_values(column.name, WRITINGS[writing], values, odd)
     return days
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import time
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,22 @@ from skewridge.tables.written_numbers import NEARLY_ALL, is_gap_word
 
 PARTS = ("year", "month", "weekday", "hour", "days")
 CYCLES = ("month", "weekday", "hour")  # whose last value is next to the first
-WRITINGS = ("", "iso", "day first", "month first", "words", "time")
+WRITINGS = {
+    "": "dates or times (as 2016-09-03 where they are text)",
+    "iso": "dates as 2016-09-03",
+    "day first": "dates with the day first (3/09/2016) or as 2016-09-03",
+    "month first": "dates with the month first (9/03/2016) or as 2016-09-03",
+    "words": "dates as 3 Sep 2016 or 2016-09-03",
+    "time": "times as 10:30",
+}  # how dates may be written, and that in words
 DAY = 86400.0  # seconds
+FIRST_OF_TWO_DIGITS = 69  # years 69 to 99 are of the last century, as everywhere
 RARELY = 0.005  # of the rows: a part that differs in fewer says nothing
 
 _CLOCK = r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
 _TAIL = rf"([ T,]+{_CLOCK}.*)?"
 _ISO = re.compile(rf"\d{{4}}([-/.])\d{{1,2}}\1\d{{1,2}}{_TAIL}")
-_NUMBERS = re.compile(rf"(?P<first>\d{{1,2}})([./-])(?P<second>\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TAIL}")
+_NUMBERS = re.compile(rf"(?P<first>\d{{1,2}})([./-])(?P<second>\d{{1,2}})\2(?P<year>\d{{4}}|\d{{2}})(?P<tail>{_TAIL})")
 _WORDS = re.compile(
     rf"\d{{1,2}}[ -.]+[A-Za-z]{{3,9}}[ -.,]+\d{{2,4}}{_TAIL}|[A-Za-z]{{3,9}}\.? \d{{1,2}},? \d{{4}}{_TAIL}"
 )
@@ -92,8 +101,20 @@ def as_days(values: Any, writing: str) -> FloatArray:
     if values.dtype.kind == "M" or isinstance(values.dtype, pd.DatetimeTZDtype | pd.PeriodDtype):
         return _days(values.dt.to_timestamp() if isinstance(values.dtype, pd.PeriodDtype) else values)
     places, different = pd.factorize(values)
-    times = pd.Series([_as_time(value) for value in different], dtype=object)
-    return np.append(_days(_parsed(times, writing)), np.nan)[places]  # gaps are at place -1
+    times = pd.Series([_as_time(value, writing) for value in different], dtype=object)
+    return np.append(_days(_parsed(times)), np.nan)[places]  # gaps are at place -1
+
+
+def as_date(days: float) -> str:
+    """A date for people, with its time unless that is midnight.
+
+    Examples
+    --------
+    >>> as_date(17047.0), as_date(17047.25)
+    ('2016-09-03', '2016-09-03 06:00')
+    """
+    text = str(np.datetime64(round(days * DAY / 60.0), "m")).replace("T", " ")
+    return text.removesuffix(" 00:00")
 
 
 def part_names(parts: tuple[str, ...]) -> list[str]:
@@ -140,18 +161,37 @@ def _values(days: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _as_time(value: Any) -> Any:
-    """A time of day as one of the first of 1970."""
-    text = value.strip() if isinstance(value, str) else value.isoformat() if isinstance(value, time) else value
-    return f"1970-01-01 {text}" if isinstance(text, str) and _TIME.fullmatch(text) else text
+def _as_time(value: Any, writing: str) -> Any:
+    """A value as pandas reads it in one way only, or None where its column does not write dates so.
+
+    A time of day is one of the first of 1970. Days and months in numbers are put behind the year, in the order of the
+    column: alone, pandas takes 2016-03-05 for the third of May where days are first, and 3/14 for a date anyhow.
+    """
+    if not isinstance(value, str):
+        return f"1970-01-01 {value.isoformat()}" if isinstance(value, time) else None if _number(value) else value
+    text = value.strip()
+    if _TIME.fullmatch(text):
+        return f"1970-01-01 {text}"
+    found = _NUMBERS.fullmatch(text)
+    if found is None:
+        return text
+    if writing not in ("day first", "month first"):
+        return None
+    day, month = (found["first"], found["second"])[:: 1 if writing == "day first" else -1]
+    year = int(found["year"])
+    year += 0 if len(found["year"]) > 2 else 1900 if year >= FIRST_OF_TWO_DIGITS else 2000
+    return f"{year:04}-{int(month):02}-{int(day):02}{found['tail'] or ''}"
 
 
-def _parsed(values: Any, writing: str) -> Any:
+def _number(value: Any) -> bool:
+    return isinstance(value, Number | np.bool_)
+
+
+def _parsed(values: Any) -> Any:
     import pandas as pd
 
-    exact = "ISO8601" if writing in ("", "iso", "time") else "mixed"
-    found = pd.to_datetime(values, errors="coerce", utc=True, format=exact, dayfirst=writing == "day first")
-    if exact == "ISO8601" and found.isna().any():  # such as 2016/9/3
+    found = pd.to_datetime(values, errors="coerce", utc=True, format="ISO8601")
+    if found.isna().any():  # such as 2016/9/3, or months in words
         again = pd.to_datetime(values[found.isna()], errors="coerce", utc=True, format="mixed")
         found = found.where(found.notna(), again)
     return found

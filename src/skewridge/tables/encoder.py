@@ -17,6 +17,7 @@ from skewridge.tables import columns as table
 from skewridge.tables.columns import KINDS, Column
 from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column
 from skewridge.tables.many_levels import ByRow, with_means
+from skewridge.tables.new_gaps import warn_new_gaps
 from skewridge.tables.summary import TableSummary
 from skewridge.tables.texts import SHOWN
 
@@ -136,6 +137,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table.refuse_missing(X[[column.name for column in used]])
         codes = [table.codes_of(column, X[column.name]) for column in used]
         self._check_gaps(used, codes, X)
+        warn_new_gaps(used, codes)
         for column, code in zip(used, codes, strict=True):
             if column.levels and (code == table.UNSEEN).any():
                 _warn_unseen(column, table.unseen_texts(column, X[column.name]))
@@ -197,6 +199,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_choice("missing", self.missing, MISSING)
         check_integer("max_categories", self.max_categories, 1)
+        if not isinstance(self.kinds, Mapping | None):
+            raise TypeError(f"kinds must be a dict, such as {{'zip': 'category'}}, or None; got {self.kinds!r}.")
         for name, kind in (self.kinds or {}).items():
             check_choice(f"kinds[{name!r}]", kind, KINDS)
         _check_named_once(self.categorical, self.ordinal, self.kinds or ())

@@ -10,8 +10,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.features.scaling import standard_scaling
-from skewridge.tables.columns import UNSEEN, Column, codes_of
-from skewridge.tables.dates import DateParts, as_days, find_date_writing, varying_parts
+from skewridge.tables.columns import UNSEEN, Column, codes_of, refuse_values
+from skewridge.tables.dates import WRITINGS, DateParts, as_days, find_date_writing, varying_parts
 from skewridge.tables.kinds import Nature, by_levels, gap_texts, natural_kind, nature_of_dates
 from skewridge.tables.texts import levels_of, shown
 from skewridge.tables.written_numbers import Writing, find_writing, in_words
@@ -85,6 +85,8 @@ def _numeric(column: Column, codes: FloatArray) -> Column:
 def _dated(column: Column, values: Any, nature: Nature) -> Column:
     """Learn which parts of a date vary; a few texts that are no dates stand for gaps."""
     days = as_days(values, nature.dates)
+    if np.isnan(days).all():
+        refuse_values(column.name, WRITINGS[nature.dates], values, np.flatnonzero(values.notna()))
     odd = gap_texts(values, days)
     note = ", ".join([*([nature.note] if nature.note else []), *([f"gaps: {shown(odd)}"] if odd else [])])
     column = _numeric(column, days)

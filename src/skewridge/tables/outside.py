@@ -10,6 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.tables.columns import Column
+from skewridge.tables.dates import as_date
 from skewridge.tables.texts import SHOWN
 
 MOST_TOLD = 20  # rows of a column that are told to machines
@@ -26,6 +27,7 @@ class Outside:
     rows : (n,) array, places
     values : (n,) array, of the column
     beyond : (n,) array, distances from the range as a multiple of its width; inf where the column was constant
+    are_days : whether values are days since the first of 1970, which are told as dates
     """
 
     column: str
@@ -34,23 +36,31 @@ class Outside:
     rows: IntArray
     values: FloatArray
     beyond: FloatArray
+    are_days: bool = False
+
+    def _plain(self, value: float) -> float | str:
+        return as_date(value) if self.are_days else float(value)
+
+    def _text(self, value: float) -> str:
+        return as_date(value) if self.are_days else f"{value:.6g}"
 
     def to_dict(self, name: Callable[[int], str]) -> dict[str, Any]:
         """The column as plain data, its rows by name."""
         told = zip(self.rows[:MOST_TOLD], self.values, self.beyond, strict=False)
         rows = [
-            {"row": name(int(row)), "value": float(value), "beyond": float(far) if np.isfinite(far) else None}
+            {"row": name(int(row)), "value": self._plain(value), "beyond": float(far) if np.isfinite(far) else None}
             for row, value, far in told
         ]
-        return {"column": self.column, "low": self.low, "high": self.high, "n_rows": len(self.rows), "rows": rows}
+        low, high = self._plain(self.low), self._plain(self.high)
+        return {"column": self.column, "low": low, "high": high, "n_rows": len(self.rows), "rows": rows}
 
     def as_text(self, name: Callable[[int], str]) -> str:
         """The column in a few words."""
         told = zip(self.rows[:SHOWN], self.values, strict=False)
-        listed = ", ".join(f"{value:.6g} in row {name(int(row))}" for row, value in told)
+        listed = ", ".join(f"{self._text(value)} in row {name(int(row))}" for row, value in told)
         more = f" and {len(self.rows) - SHOWN} more" if len(self.rows) > SHOWN else ""
         far = f"up to {self.beyond[0]:.2g} times that range beyond" if self.low < self.high else "where it was constant"
-        return f"{self.column!r} ({self.low:.6g} to {self.high:.6g}): {listed}{more}, {far}"
+        return f"{self.column!r} ({self._text(self.low)} to {self._text(self.high)}): {listed}{more}, {far}"
 
 
 def outside_fit(fitted: Any, X: Any, names: Sequence[str], columns: Sequence[Column] = ()) -> list[Outside]:
@@ -75,10 +85,10 @@ def outside_fit(fitted: Any, X: Any, names: Sequence[str], columns: Sequence[Col
     if low is None or high is None:
         return []
     values = np.asarray(X, dtype=np.float64)
-    shift, scale = _units(columns) if columns else (np.zeros(len(low)), np.ones(len(low)))
+    units = [_unit(column, name) for column in columns for name in column.features] or [Unit(name) for name in names]
     beyond = np.maximum(low - values, values - high)
-    told = np.flatnonzero((beyond > 0).any(axis=0) & (scale > 0))
-    return [_outside(names[j], values[:, j], beyond[:, j], low[j], high[j], shift[j], scale[j]) for j in told.tolist()]
+    told = np.flatnonzero((beyond > 0).any(axis=0)).tolist()
+    return [_outside(units[j], values[:, j], beyond[:, j], low[j], high[j]) for j in told if units[j].scale > 0]
 
 
 def count_outside(found: Sequence[Outside]) -> int:
@@ -97,26 +107,32 @@ def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], st
     )
 
 
-def _units(columns: Sequence[Column]) -> tuple[FloatArray, FloatArray]:
-    """How every feature was shifted and scaled; 0 where values have no range that a table could tell."""
-    pairs = [
-        (column.shift, column.scale if name == column.name else 0.0) for column in columns for name in column.features
-    ]
-    shift, scale = np.array(pairs).T
-    return shift, scale
+@dataclass(frozen=True)
+class Unit:
+    """How the values of a feature were shifted and scaled, whether they are days; scale 0: a table tells no range."""
+
+    name: str
+    shift: float = 0.0
+    scale: float = 1.0
+    are_days: bool = False
 
 
-def _outside(
-    name: str, values: FloatArray, beyond: FloatArray, low: float, high: float, shift: float, scale: float
-) -> Outside:
+def _unit(column: Column, feature: str) -> Unit:
+    are_days = feature == f"{column.name}: days" and column.dates is not None
+    scale = column.scale if are_days or feature == column.name else 0.0
+    return Unit(column.name, column.shift, scale, are_days)
+
+
+def _outside(unit: Unit, values: FloatArray, beyond: FloatArray, low: float, high: float) -> Outside:
     rows = np.flatnonzero(beyond > 0)
     rows = rows[np.argsort(-beyond[rows], kind="stable")]
     width = high - low
     return Outside(
-        column=name,
-        low=float(low / scale + shift),
-        high=float(high / scale + shift),
+        column=unit.name,
+        low=float(low / unit.scale + unit.shift),
+        high=float(high / unit.scale + unit.shift),
         rows=rows,
-        values=values[rows] / scale + shift,
+        values=values[rows] / unit.scale + unit.shift,
         beyond=beyond[rows] / width if width > 0 else np.full(len(rows), np.inf),
+        are_days=unit.are_days,
     )
