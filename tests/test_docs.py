@@ -1,6 +1,7 @@
 """The documentation's examples, run as they stand: a page's blocks one after the other, in an empty folder."""
 
 import importlib
+import json
 import operator
 import os
 import re
@@ -30,9 +31,12 @@ WITH_DATA = [
     "splines",
     "stated-risk",
     "theory",
+    "trees",
     "tuning",
     "two-levels",
 ]  # X, y and the like are there
+
+PICTURES = ["two_levels_line", "two_levels_prices", "error_against_time", "error_against_time_dark"]
 
 
 def blocks(page):
@@ -100,7 +104,36 @@ def test_the_pictures_of_two_levels_are_drawn(tmp_path):
     assert (tmp_path / "two_levels_line.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["two_levels_line", "two_levels_prices"])
+def test_readmes_picture_is_drawn_from_kept_runs(tmp_path):
+    """Two splits of three tables; one table's ratio is beyond what counts, one split is not finished."""
+    runs, mse = tmp_path / "runs.jsonl", {"catboost": 1.0, "lightgbm": 1.1, "skewridge": 0.8}
+    keys = [(table, split, name) for table in "abc" for split in (0, 1) for name in mse][:-1]
+    scale = {"a": 1.0, "b": 0.01, "c": 1.0}
+    found = [{"mse": mse[n] * (scale[t] if n == "skewridge" else 1.0), "rare": 1.0, "fit": 2.0} for t, _, n in keys]
+    runs.write_text("".join(json.dumps(pair) + "\n" for pair in zip(keys, found, strict=True)))
+    command = [sys.executable, ROOT / "benchmarks" / "readme_picture.py", runs, "--out", tmp_path]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    mean = (0.8 * 0.5 * 0.8) ** (1 / 3)
+    assert f"SkewRidge over CatBoost, 3 tables: mse {mean:.3f}, rare 1.000, fit 1.000" in told
+    for theme in ("", "_dark"):
+        assert (tmp_path / f"error_against_time{theme}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_figures_beside_the_picture_are_those_of_the_kept_runs(page, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    picture = importlib.import_module("readme_picture")
+    runs = picture.read(picture.RUNS)
+    ours, others = (picture.over_catboost(runs, name) for name in ("skewridge", "lightgbm"))
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert f"SkewRidge has {ours.mean('mse'):.2f} overall and {ours.mean('rare'):.2f} where" in text
+    assert f"LightGBM {others.mean('mse'):.2f} and {others.mean('rare'):.2f}" in text
+    times = ours.mean("fit"), ours.mean("fit") / others.mean("fit")
+    assert f"{times[0]:.2g} times CatBoost's processor time and {times[1]:.2g} times LightGBM's" in text
+    assert len(ours.fit) == 15
+
+
+@pytest.mark.parametrize("name", PICTURES)
 def test_committed_pictures_are_small(name):
     picture = (ROOT / "docs" / "images" / f"{name}.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

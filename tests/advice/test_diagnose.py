@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -97,9 +98,33 @@ def test_crowded_slices_are_cut_by_logarithms():
 def test_what_is_not_skewed_enough_is_told_plainly():
     y = np.random.default_rng(0).normal(size=5000)
     told = diagnose(y)
-    assert "not skewed enough to matter" in str(told)
+    assert "Not skewed enough to matter" in str(told)
     assert "slices=1" in told.recommendation.reasons[-1]
     assert (told.recommendation.slices, told.recommendation.n_nodes) == (1, 4)
+
+
+LETTERS = r"N\*|N~|\b[Nkld]\b(?!-)|Algorithm|scenario|level 1|level 2|flops"
+
+
+@pytest.mark.parametrize("law", ["uniform", "normal", "lognormal"])
+def test_what_is_printed_speaks_of_rows_bands_and_errors(law):
+    """The paper's letters are left to the attributes and to the pages of the method."""
+    y = getattr(np.random.default_rng(0), law)(size=5000)
+    told = diagnose(y)
+    assert re.findall(LETTERS, str(told)) == []
+    for word in ("rows", "bands", f"RMSE {np.std(y):.4g}", f"{told.rare_rows:,} of the rows"):
+        assert word in str(told)
+    assert told.rmse_of_mean == pytest.approx(y.std())
+    rare = rare_region(y, y)
+    assert told.rare_rmse_of_mean == pytest.approx(np.sqrt(np.mean((y[rare] - y.mean()) ** 2)))
+
+
+def test_many_rare_ranges_are_told_in_one():
+    rng = np.random.default_rng(0)
+    y = np.r_[rng.random(3000) * 1e-3, rng.random(1000) * 100]
+    told = diagnose(y, slices=100)
+    assert len(told.rare_ranges) > 4
+    assert f"in {len(told.rare_ranges)} ranges between" in str(told)
 
 
 def test_recommended_nodes_are_those_of_auto_whatever_was_asked_about():
@@ -129,6 +154,7 @@ def test_one_slice_has_no_rare_region():
     assert told.rare_rows == 0
     assert told.rare_ranges == []
     assert told.chance_of_none == 1
+    assert told.rare_rmse_of_mean is None
     assert "nothing to balance" in told.meaning
 
 

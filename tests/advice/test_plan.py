@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -66,6 +67,15 @@ def test_what_does_not_fit_is_told_and_not_raised(peaks):
     assert "too large" in str(planned)
     assert planned.refusal in str(planned)
     assert not any(cost.fits for cost in plan(y, memory_limit=1000).costs)
+
+
+def test_what_is_printed_speaks_of_rows_seconds_and_bytes(peaks):
+    X, y = peaks
+    told = str(plan(y, X, n_nodes=20, memory_limit="1GB"))
+    assert re.findall(r"N\*|N~|\b[Nkld]\b|Algorithm|flops", told) == []
+    assert told.startswith("4,000 rows of 2 columns; 1 GB of memory may be used")
+    assert "DacKernelRidge on 20 nodes: copies of rare rows make" in told
+    assert "nodes: copies" not in str(plan(y[:50]))  # one node: nothing is dealt
 
 
 def test_nodes_that_auto_cannot_find_are_told():

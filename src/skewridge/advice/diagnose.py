@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from skewridge.response.slices import Slices, slice_quietly
 EVEN = 1.5  # N*/N up to which the response fills its range evenly
 HIGH = 5.0  # N*/N that a normal response, cut by Scott's rule, stays below up to 1e9 rows
 FULL, NEARLY_EMPTY = 0.5, 0.1  # shares: of all rows in the fullest slice, of N/l in the emptiest
+MOST_RANGES = 4  # that are told one by one
 NAMES = {1: "evenly spread", 2: "slightly skewed", 3: "highly skewed"}
 
 
@@ -46,6 +48,8 @@ class Diagnosis:
     recommendation : Recommendation
     refusal : why n_nodes="auto" finds no nodes of a bearable size, and what would fit; None where it does
     heavy_columns : tuple of HeavyColumn, columns of X with values far from all others, the farthest first
+    rmse_of_mean, rare_rmse_of_mean : the error of guessing the mean, overall and where y is rare (None without a rare
+        region): what a model has to beat
     """
 
     n_rows: int
@@ -69,6 +73,8 @@ class Diagnosis:
     recommendation: Recommendation
     refusal: str | None = None
     heavy_columns: tuple[HeavyColumn, ...] = ()
+    rmse_of_mean: float = 0.0
+    rare_rmse_of_mean: float | None = None
 
     @property
     def shares(self) -> FloatArray:
@@ -86,31 +92,35 @@ class Diagnosis:
         return {**plain(self), "shares": plain(self.shares), "rare_ranges": plain(self.rare_ranges)}
 
     def __str__(self) -> str:
-        ranges = ", ".join(f"[{low:.4g}, {high:.4g}]" for low, high in self.rare_ranges) or "none"
-        advice = self.recommendation
-        lines = [
-            f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]} "
-            f"(scenario {self.scenario} of 3)",
-            self.meaning,
-            f"{len(self.counts):,} slices ({self.rule}), {np.count_nonzero(self.counts):,} occupied; the fullest holds "
-            f"{self.shares.max():.1%} of the rows",
-            f"rare region: {self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%}) with y in {ranges}",
-            f"of these a node (k={self.n_nodes:,}) expects {self.rare_per_classical_node:.3g} in Algorithm 1 "
-            f"(none with probability {self.chance_of_none:.2g}) and {self.rare_per_node:.3g} in Algorithm 2 "
-            f"(N~={self.n_distinct:,.0f})",
-            f"recommended: {advice.estimator}",
-            *(f"- {reason}" for reason in advice.reasons),
-            *about_heavy(self.heavy_columns),
-        ]
-        return "\n".join(lines)
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        """Yield rows, bands and errors; the paper's numbers are attributes."""
+        yield f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]}"
+        yield self.meaning
+        beaten = f"errors to beat, by guessing the mean: RMSE {self.rmse_of_mean:.4g}"
+        if self.rare_rmse_of_mean is not None:
+            share = f"{self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%})"
+            yield f"rare region: {share}, y {_in_words(self.rare_ranges)}"
+            beaten += f", where y is rare {self.rare_rmse_of_mean:.4g}"
+        yield beaten
+        yield f"recommended: {self.recommendation.estimator}"
+        yield from (f"- {reason}" for reason in self.recommendation.reasons)
+        if self.matters and self.n_nodes > 1 and self.rare_rows:
+            yield (
+                f"- dealt at random to {self.n_nodes:,} nodes, rare rows would be {self.rare_per_classical_node:.3g} a "
+                f"node (none with probability {self.chance_of_none:.2g}); where they are copied, "
+                f"{self.rare_per_node:.3g}"
+            )
+        yield from about_heavy(self.heavy_columns)
 
 
 def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "auto") -> Diagnosis:
     """Say whether a response is skewed enough to matter, and what to do.
 
-    Rows of slice j get c_j = floor(n_1 / n_j) copies each; the scenario is told by N* = sum c_j n_j against N on
-    equal-width slices: about N (1, evenly spread), of the order of N (2, as a normal response), or of the order of
-    l N (3, highly skewed). Heavy tails on both sides count as skewed.
+    y is cut into bands (slices) of equal width. Were the rows of every band copied until it is about as full as the
+    fullest, there would be about as many rows as now (scenario 1, evenly spread), a few times as many (2, as a normal
+    response) or more than five times as many (3, highly skewed). Heavy tails on both sides count as skewed.
 
     Parameters
     ----------
@@ -134,8 +144,8 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     >>> diagnose(y, X).matters
     True
     >>> print(diagnose(make_peaks(5000, 2, peaks=0, random_state=0)[1]).meaning)
-    N* is 1.9 N, as for a normal response: not skewed enough to matter. Oversampling copies few rows, and the risk
-    stays of the same order as without it.
+    Not skewed enough to matter: y thins out towards its ends as a normal response does. Of 21 bands of y of equal width
+    that hold rows, the fullest has 11.0% of all rows and the emptiest 69.
     """
     y = check_vector("y", y)
     d = None if X is None else width_of(X, len(y))
@@ -149,6 +159,7 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     pi = inclusion_probability(cut.counts, cut.copies, k)
     rare = rare_slices(cut.counts) if len(cut.occupied) > 1 else np.zeros(len(cut), dtype=bool)
     n_rare = int(cut.counts[rare].sum())
+    errors = y - y.mean()
     return Diagnosis(
         n_rows=len(y),
         n_features=d,
@@ -171,6 +182,8 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
         recommendation=recommend(scenario, y, rule),
         refusal=refusal,
         heavy_columns=() if X is None else heavy_columns(X),
+        rmse_of_mean=float(np.sqrt(np.mean(errors**2))),
+        rare_rmse_of_mean=float(np.sqrt(np.mean(errors[rare[cut.labels]] ** 2))) if n_rare else None,
     )
 
 
@@ -213,27 +226,27 @@ def _chance_of_none(n_rows: int, n_rare: int, k: int) -> float:
     return float(np.exp(log_absence(total, rare, drawn)[0]))
 
 
+def _in_words(ranges: list[tuple[float, float]]) -> str:
+    """Where y is rare; of many ranges, how many and between what."""
+    if len(ranges) > MOST_RANGES:
+        return f"in {len(ranges)} ranges between {ranges[0][0]:.4g} and {ranges[-1][1]:.4g}"
+    return "from " + ", ".join(f"{low:.4g} to {high:.4g}" for low, high in ranges)
+
+
 def _meaning(scenario: int, slices: Slices) -> str:
     counts = slices.counts[slices.occupied]
-    grown = f"N* is {slices.n_oversampled / slices.n_rows:.2g} N"
     if len(counts) == 1:
-        return "y is constant or was cut into one slice: there is nothing to balance, and nothing is skewed."
-    if scenario == 1:
-        return (
-            f"{grown}: not skewed at all. The response fills its range evenly, next to nothing is copied, and "
-            "Algorithms 1 and 2 are alike."
-        )
-    if scenario == 2:
-        return (
-            f"{grown}, as for a normal response: not skewed enough to matter. Oversampling copies few rows, and the "
-            "risk stays of the same order as without it."
-        )
-    case = (
-        "far fewer than N/l: the paper's first case, where it promises no lower order of risk"
-        if counts.min() < NEARLY_EMPTY * slices.n_rows / len(counts)
-        else "about N/l: the paper's second case, where N~ grows with l if k does"
+        return "y is constant or was cut into one band: there is nothing to balance, and nothing is skewed."
+    fullest, emptiest = counts.max() / slices.n_rows, counts.min()
+    bands = (
+        f"Of {len(counts):,} bands of y of equal width that hold rows, the fullest has {fullest:.1%} of all rows "
+        f"and the emptiest {emptiest:,}."
     )
+    if scenario == 1:
+        return f"Not skewed at all: y fills its range evenly. {bands}"
+    if scenario == 2:
+        return f"Not skewed enough to matter: y thins out towards its ends as a normal response does. {bands}"
     return (
-        f"{grown}: most of the range holds few of the rows. The fullest of {len(counts):,} occupied slices of equal "
-        f"width holds {counts.max() / slices.n_rows:.0%} of them, the emptiest {counts.min():,}, {case}."
+        f"Most of the range of y holds few rows. {bands} A model may look good on average and miss the rare values: "
+        "read its error where y is rare beside the overall one."
     )

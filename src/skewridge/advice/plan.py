@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,8 +82,9 @@ class FitPlan(Plan):
 
     def __str__(self) -> str:
         width = max(len(cost.fit) for cost in self.costs)
+        columns = f"{self.n_features:,} column{'s' if self.n_features > 1 else ''}"
         lines = [
-            super().__str__(),
+            f"{self.n_rows:,} rows of {columns}; {format_bytes(self.allowed)} of memory may be used",
             f"{'':{width}}  {'memory':>9}  {'time':>11}",
             *(
                 f"{c.fit:{width}}  {format_bytes(c.n_bytes):>9}  {duration(c.seconds):>11}"
@@ -91,8 +93,18 @@ class FitPlan(Plan):
             ),
             "Times are estimates for this machine. SkewRidge and AdaptiveKernelRidge learn and choose everything "
             "within them; DacKernelRidge's are with every setting known, and choosing takes 5 to 60 times as long.",
+            *self._about_nodes(),
         ]
         return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
+
+    def _about_nodes(self) -> Iterator[str]:
+        """Yield how divide and conquer deals the rows, where there are nodes to deal them to."""
+        if self.n_nodes > 1:
+            yield (
+                f"DacKernelRidge on {self.n_nodes:,} nodes: copies of rare rows make {self.n_distinct:,.0f} of "
+                f"{self.n_rows:,} rows, {self.n_distinct / self.n_nodes:,.0f} a node; slices=1 copies none, "
+                "n_nodes=1 is exact."
+            )
 
 
 def plan(
@@ -108,7 +120,7 @@ def plan(
     memory_limit: Any = None,
     n_jobs: int | None = None,
 ) -> FitPlan:
-    """Return N*, the expected N~, memory and time of a fit before any work.
+    """Return memory and time of every way of fitting, and how rows would be dealt to nodes, before any work.
 
     The pace of this machine is tried for a tenth of a second, once a process.
 

@@ -47,10 +47,10 @@ def recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
     taken = rule if scenario == 3 else 1
     k, refusal = nodes_for(y, slice_quietly(y, taken), PartitionSettings(slices=taken), 1)
     reasons = (
-        "SkewRidge keeps every row in the loss: level 1 puts centres where y is rare, if "
-        f"cross-validation finds that it helps, and tries up to {m:,} of them; level 2 is exact in "
-        "cells of x",
-        "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, level 1 alone",
+        f"SkewRidge uses every row: a global fit bends at up to {m:,} places, more of them where y is rare if left-out "
+        "rows say that it helps, and exact local fits correct it",
+        "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, the global fit "
+        "alone",
         _about_nodes(scenario, len(y), rule, k, refusal),
     )
     return Recommendation("SkewRidge()", m, plain(taken), k, reasons)
@@ -62,7 +62,7 @@ def _about_nodes(scenario: int, n_rows: int, rule: Any, k: int, refusal: str | N
     if scenario < 3:
         return (
             "the response is not skewed enough for oversampling: for divide and conquer take "
-            f"DacKernelRidge(n_nodes={k}, slices=1), Algorithm 1"
+            f"DacKernelRidge(n_nodes={k}, slices=1)"
         )
     if refusal is not None:
         return f"divide and conquer: {refusal}"

@@ -40,7 +40,7 @@ def plan(
 ) -> None:
     """Tell what a fit needs before any work.
 
-    Memory and operations of two levels, of adaptive centres, of divide and conquer, and of the exact fit.
+    Memory and seconds of SkewRidge, of its global fit alone, of divide and conquer, and of the exact fit.
     """
 
     def work(screen: Screen) -> Answer:

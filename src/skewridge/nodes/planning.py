@@ -75,9 +75,9 @@ class Plan:
 
     def __str__(self) -> str:
         return (
-            f"N={self.n_rows:,} rows in {self.n_slices:,} slices on k={self.n_nodes:,} nodes of "
-            f"{self.n_distinct / self.n_nodes:,.0f} rows (N*={self.n_oversampled:,}, N~={self.n_distinct:,.0f}, "
-            f"{format_bytes(self.n_bytes)}, {self.n_flops:.2g} flops)"
+            f"{self.n_rows:,} rows, rare ones copied by {self.n_slices:,} slices of y until there are "
+            f"{self.n_oversampled:,}, and {self.n_distinct:,.0f} once no node holds a row twice, on {self.n_nodes:,} "
+            f"nodes of {self.n_distinct / self.n_nodes:,.0f} rows ({format_bytes(self.n_bytes)})"
         )
 
 
@@ -196,7 +196,8 @@ def choose_n_nodes(y: FloatArray, slices: Slices, settings: PartitionSettings, n
     if expected_node_size(slices, most, cap) > TARGET_NODE_SIZE:
         fits = _fits(y, slices, settings, lambda s, c: expected_node_size(s, most, c) <= TARGET_NODE_SIZE)
         raise ValueError(
-            f"n_nodes='auto' looks for nodes of about {TARGET_NODE_SIZE:,} rows and found none up to k=N/50: "
+            f"n_nodes='auto' looks for nodes of about {TARGET_NODE_SIZE:,} rows and found none up to a node for every "
+            f"{FEWEST_ROWS_PER_NODE} rows: "
             f"{make_plan(slices, most, n_features, cap)}. {_remedies(slices, settings, fits)} "
             "Or pass n_nodes as a number."
         )
