@@ -11,6 +11,7 @@ from skewridge._plain_data import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.columns import HeavyColumn, about_heavy, heavy_columns
+from skewridge.advice.in_words import compact
 from skewridge.advice.plan import nodes_for, width_of
 from skewridge.advice.recommendation import Recommendation, recommend, rule_name
 from skewridge.metrics import rare_slices
@@ -86,21 +87,22 @@ class Diagnosis:
         return {**plain(self), "shares": plain(self.shares), "rare_ranges": plain(self.rare_ranges)}
 
     def __str__(self) -> str:
-        ranges = ", ".join(f"[{low:.4g}, {high:.4g}]" for low, high in self.rare_ranges) or "none"
+        ends = [(compact(low, digits=4), compact(high, digits=4)) for low, high in self.rare_ranges]
+        ranges = " and ".join(f"from {low} to {high}" for low, high in ends) or "nowhere"
         advice = self.recommendation
         lines = [
-            f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]} "
-            f"(scenario {self.scenario} of 3)",
-            self.meaning,
-            f"{len(self.counts):,} slices ({self.rule}), {np.count_nonzero(self.counts):,} occupied; the fullest holds "
-            f"{self.shares.max():.1%} of the rows",
-            f"rare region: {self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%}) with y in {ranges}",
-            f"of these a node (k={self.n_nodes:,}) expects {self.rare_per_classical_node:.3g} in Algorithm 1 "
-            f"(none with probability {self.chance_of_none:.2g}) and {self.rare_per_node:.3g} in Algorithm 2 "
-            f"(N~={self.n_distinct:,.0f})",
+            f"{self.n_rows:,} rows, skewness {self.skewness:.2f}, {NAMES[self.scenario]}: "
+            f"{'' if self.matters else 'not '}enough to matter",
+            f"rare region: {self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%}), y {ranges}",
             f"recommended: {advice.estimator}",
             *(f"- {reason}" for reason in advice.reasons),
             *about_heavy(self.heavy_columns),
+            f"In the paper's terms, scenario {self.scenario} of 3: {self.meaning}",
+            f"{len(self.counts):,} slices ({self.rule}), {np.count_nonzero(self.counts):,} occupied; the fullest holds "
+            f"{self.shares.max():.1%} of the rows",
+            f"of the rare rows a node (k={self.n_nodes:,}) expects {self.rare_per_classical_node:.3g} in Algorithm 1 "
+            f"(none with probability {self.chance_of_none:.2g}) and {self.rare_per_node:.3g} in Algorithm 2 "
+            f"(N~={self.n_distinct:,.0f})",
         ]
         return "\n".join(lines)
 
