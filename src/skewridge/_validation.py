@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
 LARGEST = 1e150  # squares of larger numbers overflow
 FEWEST_TIMES = 0.1  # that a row occurs on average; weights below it are no counts
+BETWEEN = ("sklearn", "joblib")  # packages whose frames lie between a caller's line and ours
 
 _TIMES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
@@ -253,11 +255,15 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def _top_module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
 def warn_user(message: str) -> None:
-    """Warn at the line of the caller's own code that led here."""
+    """Warn at the line of the caller's own code that led here, through scikit-learn's wrappers and searches too."""
     package = str(Path(__file__).parent)
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+    while frame.f_back is not None and (frame.f_code.co_filename.startswith(package) or _top_module(frame) in BETWEEN):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
 

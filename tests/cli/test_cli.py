@@ -102,7 +102,10 @@ def test_from_a_table_to_predictions_in_three_commands(capsys):
     assert main(["predict", "model.skr", "new.csv"]) == 0
     out = capsys.readouterr().out
     assert "SkewRidge of 'price': 120 rows, 6 columns as" in out
-    assert "stated_mse" in out
+    assert "stated by the fit for rows it has not seen: RMSE " in out
+    assert " where the response is rare" in out
+    assert "_mse" not in out  # squares cannot be compared with the errors beside them
+    assert "e+0" not in out
     assert "predictions.csv: 30 rows" in out
     predicted = pd.read_csv("predictions.csv")
     assert predicted.columns.tolist() == ["prediction"]
@@ -261,6 +264,33 @@ def test_every_command_takes_a_model_of_two_levels(two_levels, capsys):
     assert np.all(out["low"] <= out["high"])
 
 
+def test_how_many_rows_exceed_a_value_and_which_is_told(two_levels, capsys):
+    Path("levels.skr").write_bytes(two_levels[0])
+    data = answer(capsys, "predict", "levels.skr", "new.csv", "--exceeds", "100,2e3")
+    likely = pd.read_csv("predictions.csv")["p_above_2e3"]
+    told = data["exceeds"][1]
+    assert [one["above"] for one in data["exceeds"]] == [100.0, 2000.0]
+    assert told["n_rows"] == 30
+    assert told["expected"] == pytest.approx(likely.sum())
+    assert told["n_likely"] == (likely > 0.5).sum()
+    assert told["likeliest"][0] == {"row": str(likely.argmax() + 1), "probability": pytest.approx(likely.max())}
+    assert len(told["likeliest"]) == 5
+
+
+def test_rows_without_a_response_are_those_that_are_asked_about(two_levels, capsys):
+    Path("levels.skr").write_bytes(two_levels[0])
+    NEW.assign(price=NEW["price"].where(np.arange(30) >= 10)).to_csv("some.csv", index=False)
+    assert main(["predict", "levels.skr", "some.csv", "--exceeds", "2e3"]) == 0
+    likely = pd.read_csv("predictions.csv")["p_above_2e3"]
+    assert len(likely) == 30
+    out = capsys.readouterr().out
+    assert f"more than 2000: {likely[:10].sum():.1f} of 10 rows without a response expected, " in out
+    assert f"; likeliest: row {likely[:10].argmax() + 1} (" in out
+    NEW.assign(price="sold").to_csv("words.csv", index=False)  # of which nothing is needed
+    assert main(["predict", "levels.skr", "words.csv", "--exceeds", "2e3"]) == 0
+    assert "of 30 rows expected" in capsys.readouterr().out
+
+
 def test_levels_and_thresholds_that_cannot_be_read_are_refused(model, capsys):
     assert main(["predict", model, "new.csv", "--quantiles", "half"]) == 1
     assert "--quantiles must be numbers with commas between them, such as 0.5,0.9,0.99; got 'half'." in (
@@ -268,6 +298,8 @@ def test_levels_and_thresholds_that_cannot_be_read_are_refused(model, capsys):
     )
     assert main(["predict", model, "new.csv", "--quantiles", "1.5"]) == 1
     assert "levels must lie above 0 and below 1; got 1.5" in capsys.readouterr().err
+    assert main(["predict", model, "new.csv", "--interval", "90"]) == 1
+    assert "--interval must be a share above 0 and at most 1, such as 0.9 for 90%; got 90." in capsys.readouterr().err
 
 
 def test_plan_and_diagnose_lead_with_two_levels(capsys):
@@ -321,6 +353,9 @@ def test_missing_columns_are_named_and_others_noted(model, capsys):
     assert not Path("predictions.csv").exists()
     notes = answer(capsys, "predict", model, "new.csv")["notes"]
     assert notes[0] == "Columns that the model does not use: 'id'."
+    for kept in ("id", "*"):  # what is asked for is no surprise
+        notes = answer(capsys, "predict", model, "new.csv", "--keep", kept)["notes"]
+        assert not any("does not use" in note for note in notes)
 
 
 def test_texts_where_numbers_belong_are_named(model, capsys):

@@ -126,6 +126,11 @@ def test_rows_of_the_fit_are_counted_whatever_holds_them(capsys):
     changed = HOUSES[:200].assign(price=HOUSES["price"] + 1)
     changed.to_csv("changed.csv", index=False)
     assert answer(capsys, "evaluate", "good.skr", "changed.csv")["n_fitted_rows"] == 0
+    told = answer(capsys, "predict", "good.skr", "mixed.parquet")
+    assert told["n_fitted_rows"] == 50
+    assert any(f"50 of 250 {note}" in line and "have seen their own response" in line for line in told["notes"])
+    HOUSES[:200].drop(columns="price").to_csv("new.csv", index=False)
+    assert answer(capsys, "predict", "good.skr", "new.csv")["n_fitted_rows"] is None
     assert main(["report", "good.skr", "train.csv"]) == 0
     assert f"200 of 200 {note}" in capsys.readouterr().err
     told = answer(capsys, "compare", "good.skr", "flat.skr", "train.csv")

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from skewridge.cli import main
-from skewridge.cli._holdout import held_out
+from skewridge.cli._holdout import as_table, held_out
+from skewridge.cli._roles import Roles
 
 FAST = ["-e", "adaptive", "-p", "n_centers=50", "--jobs", "1"]
 
@@ -38,6 +39,17 @@ def test_one_command_fits_judges_and_tells(table, capsys):
     assert all(f'<th scope="row">{name}</th>' in page for name in ("the mean", "ridge", "boosted trees"))
     assert err.count("'Moss'") == 1  # and not by every method that sees the row
     assert "Fitting AdaptiveKernelRidge to 1,080 rows" in err
+
+
+def test_figures_are_written_in_full_and_a_missing_one_has_a_reason():
+    figures = {"rmse": 273_323.4, "mae": 0.5, "median_percent": None, "r2": -2.386e-05, "rare_rmse": None}
+    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, Roles())
+    assert table.rows == [["RMSE", "273,300"], ["MAE", "0.5"], ["R2", "0"], ["RMSE where rare", "-"]]
+    assert lines[1] == "No errors in per cent are told: some of these rows have a response of 0."
+    figures["median_percent"] = 9.688
+    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, Roles())
+    assert ["median error, %", "9.688"] in table.rows
+    assert len(lines) == 1
 
 
 def test_errors_are_those_of_rows_that_were_not_fitted(table, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone, is_regressor
-from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from skewridge import (
@@ -81,6 +81,18 @@ def test_it_survives_clone_search_pickle_and_cross_validation(fitted):
     assert len(search.best_estimator_.predict_interval(NEW)[0]) == 60
     assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict(NEW), fitted.predict(NEW))
     assert cross_val_predict(make_table_model(SMALL), RAW, PRICE, cv=2).shape == (240,)
+
+
+def test_warnings_point_at_the_callers_line_and_not_into_scikit_learn(fitted):
+    with pytest.warns(UserWarning, match="has not seen") as caught:
+        fitted.predict(NEW.assign(agent="nobody"))
+    assert {warning.filename for warning in caught} == {__file__}
+    folds = [(np.arange(120), np.arange(120, 240))]
+    sold = RAW.assign(agent=RAW["agent"].where(np.arange(240) < 120, "nobody"))
+    with pytest.warns(UserWarning, match="has not seen") as caught:
+        cross_val_score(make_table_model(SMALL), sold, PRICE, cv=folds)
+    unseen = [warning for warning in caught if "has not seen" in str(warning.message)]
+    assert {warning.filename for warning in unseen} == {__file__}
 
 
 def test_files_bring_all_of_it_back(fitted, tmp_path):

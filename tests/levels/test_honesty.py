@@ -7,6 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
 from skewridge import SkewRidge
+from skewridge.levels.risk import StatedRisk
 
 
 def fit(X, y, seed, weights=None, companions=None):
@@ -85,3 +86,11 @@ def test_a_companion_that_repeats_what_it_saw_tells_no_row_its_own_response():
 
     stated, real = mean_over_seeds(run, 2)
     assert abs(stated / real - 1.0) < 0.03
+
+
+def test_a_stated_risk_is_told_in_units_of_the_response():
+    risk = StatedRisk(9.0, 1.0, 1e10, 1e9, None, 0.1)
+    assert (risk.rmse, risk.rare_rmse) == (3.0, 1e5)
+    assert str(risk) == "RMSE 3, and 100,000 where y is rare, stated for rows that the fit has not seen"
+    nothing_rare = StatedRisk(1e-8, 1.0, float("nan"), float("nan"), None, 0.1)
+    assert str(nothing_rare) == "RMSE 0.0001 stated for rows that the fit has not seen"

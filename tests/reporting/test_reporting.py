@@ -523,6 +523,8 @@ def test_the_file_is_the_page(tmp_path):
     html = report(fitted("nodes"), TEST, Y_TEST, path, y_ref=Y_TRAIN, title="Grüße")
     assert path.read_text(encoding="utf-8") == html
     assert "Grüße" in html
+    assert repr(html).startswith("<report 'Grüße', ")  # and no page of HTML at a prompt
+    assert repr(html).endswith(f" of HTML, in {path}>")
     assert list(tmp_path.iterdir()) == [path]
 
 

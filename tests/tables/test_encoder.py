@@ -64,7 +64,7 @@ def test_unseen_levels_are_counted():
     messages = [str(warning.message) for warning in caught]
     assert "3 rows have values of 'town' that the model has not seen ('Rome': 2, 'Bonn': 1)" in messages[0]
     assert "none of its categories" in messages[0]
-    assert "1 rows have values of 'size'" in messages[1]
+    assert "1 row has a value of 'size'" in messages[1]
     assert "the mean of its order" in messages[1]
     assert numbers[1, 1:4].tolist() == [0, 0, 0]
     assert numbers[1, 5] == 0

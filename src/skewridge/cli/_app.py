@@ -137,7 +137,7 @@ def predict(
     ] = None,
     exceeds: Annotated[
         str | None,
-        typer.Option(metavar="VALUES", help="Add the probability of more than each value, say 1e6: p_above_1e+06."),
+        typer.Option(metavar="VALUES", help="Add the probability of more than each value, say 1e6: p_above_1e6."),
     ] = None,
     keep: Annotated[
         str | None,

@@ -13,6 +13,7 @@ from skewridge._typing import BoolArray, FloatArray
 from skewridge.cli._evaluate import measures, reference_response, target_of
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import final_step
+from skewridge.cli._numbers import in_full
 from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, read_rows
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import with_target
@@ -187,7 +188,7 @@ def _standard_error(values: FloatArray) -> float | None:
 def _as_text(data: dict[str, Any]) -> list[str | Table]:
     headings = ["", *(one["model"] for one in data["models"])]
     rows = [
-        [f"{label}{where}", *(_number(one[part][name]) for one in data["models"])]
+        [f"{label}{where}", *(in_full(one[part][name]) for one in data["models"])]
         for part, where in (("overall", ""), ("rare", " where rare"))
         for name, label in (("rmse", "RMSE"), ("mae", "MAE"), ("bias", "bias"), ("r2", "R2"))
     ]
@@ -204,8 +205,8 @@ def _sentences(one: dict[str, Any]) -> list[str]:
     lines = []
     for part, where in (("overall", "overall"), ("rare", "where rare")):
         found = one[part]
-        by = "" if found["rmse"] is None else f"RMSE {found['rmse']:+.4g} (se {_number(found['rmse_se'])}), "
-        by += "" if found["mae"] is None else f"MAE {found['mae']:+.4g} (se {_number(found['mae_se'])}): "
+        by = "" if found["rmse"] is None else f"{_differs_by(found, 'rmse')}, "
+        by += "" if found["mae"] is None else f"{_differs_by(found, 'mae')}: "
         verdict = (
             f"{UNCLEAR} ({found['why']})" if found["verdict"] == UNCLEAR else f"{one['model']} is {found['verdict']}"
         )
@@ -213,5 +214,5 @@ def _sentences(one: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+def _differs_by(found: dict[str, Any], name: str) -> str:
+    return f"{name.upper()} {in_full(found[name], sign=True)} (se {in_full(found[f'{name}_se'])})"

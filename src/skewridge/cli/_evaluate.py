@@ -10,6 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import response_rows
+from skewridge.cli._numbers import in_full
 from skewridge.cli._predict import PredictRequest, predict_rows, read_rows
 from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Screen, Table
@@ -104,16 +105,10 @@ def reference_response(file: ModelFile, y: FloatArray, screen: Screen) -> FloatA
 
 def _as_text(target: str, data: dict[str, Any]) -> list[str | Table]:
     parts = ("overall", "rare", "rare_by_prediction")
-    rows = [[name, *(_number(data[part][name]) for part in parts)] for name in MEASURES]
+    rows = [[name, *(in_full(data[part][name]) for part in parts)] for name in MEASURES]
     table = Table(["", "overall", f"rare {target}", "rare prediction"], rows)
     return [
         table,
-        f"balanced mse {_number(data['balanced_mse'])}, sera {_number(data['sera'])}",
+        f"balanced mse {in_full(data['balanced_mse'])}, sera {in_full(data['sera'])}",
         "Rare: the 2% rarest values of the training response. bias: mean of prediction minus truth.",
     ]
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

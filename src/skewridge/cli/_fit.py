@@ -20,7 +20,7 @@ from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._fitted_rows import KEY as HASHES
 from skewridge.cli._fitted_rows import row_hashes
 from skewridge.cli._holdout import as_table, baselines, can_be_encoded, check_share, held_out, judge
-from skewridge.cli._info import facts
+from skewridge.cli._info import chosen_text, facts
 from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
 from skewridge.cli._reading import check_output
 from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
@@ -228,11 +228,10 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _as_text(data: dict[str, Any], more: str) -> list[str]:
-    chosen = ", ".join(f"{name} {value}" for name, value in data["chosen"].items())
     return [
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
         f"{data['n_features']} features, {data['seconds']:.1f} s",
-        f"chosen: {chosen}",
+        *chosen_text(data["chosen"]),
         f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
         f"next: skewridge predict {data['model']} DATA{more}",
     ]

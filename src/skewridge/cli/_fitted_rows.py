@@ -13,6 +13,7 @@ from skewridge.estimators.row_keys import row_keys
 from skewridge.persist import ModelFile
 
 KEY = "row_hashes"  # in a model file, written by `skewridge fit`
+FLATTERED = "errors on them flatter. Take rows that it has not seen."
 
 
 def row_hashes(model: Any, frame: Any, y: FloatArray) -> IntArray:
@@ -30,7 +31,9 @@ def fitted_rows(file: ModelFile, frame: Any, y: FloatArray) -> BoolArray | None:
     return np.isin(row_hashes(file.model, frame, y), known)
 
 
-def note_fitted_rows(name: str, file: ModelFile, frame: Any, y: FloatArray, screen: Screen) -> int | None:
+def note_fitted_rows(
+    name: str, file: ModelFile, frame: Any, y: FloatArray, screen: Screen, beware: str = FLATTERED
+) -> int | None:
     """Tell how many rows equal rows of the fit, and return it; None where that is not known."""
     found = fitted_rows(file, frame, y)
     if found is None:
@@ -39,6 +42,6 @@ def note_fitted_rows(name: str, file: ModelFile, frame: Any, y: FloatArray, scre
     if count:
         screen.note(
             f"{count:,} of {len(found):,} rows equal rows that {name} was fitted to, in every column that it uses and "
-            "in the target: errors on them flatter. Take rows that it has not seen."
+            f"in the target: {beware}"
         )
     return count

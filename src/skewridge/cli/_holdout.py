@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_real
+from skewridge.cli._numbers import in_full
 from skewridge.cli._roles import Roles, fit_arguments
 from skewridge.cli._screen import Table
 from skewridge.cli._table import Table as Rows
@@ -30,6 +31,7 @@ LABELS = {
     "r2": "R2",
     "rare_rmse": "RMSE where rare",
 }
+NO_PERCENTS = "No errors in per cent are told: some of these rows have a response of 0."
 
 
 def held_out(
@@ -151,12 +153,16 @@ def baselines(model: Any, fitted: Rows, new: Any) -> dict[str, FloatArray]:
 def as_table(data: dict[str, Any], roles: Roles) -> list[str | Table]:
     """The errors for people, methods side by side."""
     names = list(data["errors"])
-    rows = [[LABELS[score], *(_number(data["errors"][name][score]) for name in names)] for score in SCORES]
+    has_zeros = all(found["median_percent"] is None for found in data["errors"].values())
+    scores = [score for score in SCORES if not (has_zeros and score == "median_percent")]
+    rows = [[LABELS[score], *(_figure(score, data["errors"][name][score]) for name in names)] for score in scores]
     which = f", whole groups of {roles.groups!r}" if roles.groups else ""
     which = f", the last by {roles.time!r}" if roles.time else which
     held = f"Judged by {data['n_rows']:,} rows that were held out{which}, {data['n_rare']:,} of them rare"
-    return [Table(["held out", *names], rows), f"{held} (the 2% rarest values of the response)."]
+    told: list[str | Table] = [Table(["held out", *names], rows)]
+    told.append(f"{held} (the 2% rarest values of the response).")
+    return [*told, *([NO_PERCENTS] if has_zeros else [])]
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{0.0 if abs(value) < 1e-6 else value:.4g}"
+def _figure(score: str, value: float | None) -> str:
+    return in_full(value if value is None or score != "r2" else round(value, 4) + 0.0)  # no -2e-05, and no -0

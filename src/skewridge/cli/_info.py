@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._validation import format_bytes
+from skewridge.cli._numbers import in_full
 from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model
@@ -26,6 +27,7 @@ TOLD = (
     "n_cells_",
     "ridge_",
 )
+STATED = ("stated_mse", "stated_rare_mse")
 
 
 def describe(path: str) -> Answer:
@@ -89,6 +91,17 @@ def _stated(estimator: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None and np.isfinite(value)}
 
 
+def chosen_text(chosen: dict[str, Any]) -> list[str]:
+    """What a fit states of its errors, in units of the response, and what it chose."""
+    roots = {name: in_full(chosen[name] ** 0.5) for name in STATED if name in chosen}
+    others = ", ".join(f"{name} {value}" for name, value in chosen.items() if name not in STATED)
+    rare = f", {roots['stated_rare_mse']} where the response is rare" if "stated_rare_mse" in roots else ""
+    stated = (
+        f"stated by the fit for rows it has not seen: RMSE {roots['stated_mse']}{rare}" if "stated_mse" in roots else ""
+    )
+    return [line for line in (stated, f"chosen: {others}" if others else "") if line]
+
+
 def _blend(estimator: Any) -> dict[str, Any]:
     """The members of a blend and their weights, in one line."""
     tuning: Any = getattr(estimator, "tuning_", None)
@@ -118,7 +131,7 @@ def _as_text(data: dict[str, Any]) -> list[str]:
     return [
         f"{data['estimator']}{target}{rows}, {data['n_features']} features",
         f"{data['model']}: {format_bytes(data['bytes'])}, written by skewridge {data['skewridge']}",
-        "chosen: " + ", ".join(f"{name} {value}" for name, value in data["chosen"].items()),
+        *chosen_text(data["chosen"]),
         "parameters: " + ", ".join(f"{name}={value!r}" for name, value in data["parameters"].items()),
         *roles_text(data),
     ]

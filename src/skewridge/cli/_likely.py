@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.cli._info import final_step
+from skewridge.cli._numbers import in_full
+
+MOST_NAMED = 5  # rows that are likeliest to exceed a value
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,15 @@ class Likely:
     interval: float | None = None
     quantiles: str | None = None
     exceeds: str | None = None
+
+    def check(self) -> list[str]:
+        """Return the names of the columns, or raise for what cannot be read."""
+        if self.interval is not None and not 0.0 < self.interval <= 1.0:
+            raise ValueError(
+                f"--interval must be a share above 0 and at most 1, such as 0.9 for 90%; got {self.interval:g}."
+            )
+        _ = self.levels, self.thresholds  # which raise
+        return self.names
 
     @property
     def levels(self) -> list[float]:
@@ -62,6 +75,48 @@ class Likely:
         if thresholds:
             found += list(final.predict_exceedance(rows, thresholds).T)
         return dict(zip(self.names, map(np.asarray, found), strict=True))
+
+    def exceedances(self, columns: Mapping[str, FloatArray], places: IntArray, name: Any) -> list[dict[str, Any]]:
+        """Return how many of some rows should exceed each threshold, how many likely do, and the likeliest by name."""
+        told = []
+        for text, value in zip(_texts(self.exceeds), self.thresholds, strict=True):
+            found = columns[f"p_above_{text}"][places]
+            first = np.argsort(-found, kind="stable")[:MOST_NAMED]
+            likeliest = [{"row": name(int(places[i])), "probability": float(found[i])} for i in first if found[i] > 0.0]
+            told.append(
+                {
+                    "above": value,
+                    "n_rows": len(found),
+                    "expected": float(found.sum()),
+                    "n_likely": int(np.sum(found > 0.5)),
+                    "likeliest": likeliest,
+                }
+            )
+        return told
+
+
+def exceedance_text(told: Mapping[str, Any], n_predicted: int) -> str:
+    """One threshold in a line for people.
+
+    Examples
+    --------
+    >>> likeliest = [{"row": "7", "probability": 0.9998}, {"row": "2", "probability": 0.25}]
+    >>> told = {"above": 2e6, "n_rows": 30, "expected": 1.26, "n_likely": 1, "likeliest": likeliest}
+    >>> exceedance_text(told, 30)
+    'more than 2,000,000: 1.3 of 30 rows expected, 1 likelier than not; likeliest: row 7 (>99.9%), 2 (25%)'
+    """
+    likeliest = ", ".join(f"{one['row']} ({_percent(one['probability'])})" for one in told["likeliest"])
+    named = f"; likeliest: row {likeliest}" if likeliest else ""
+    which = "" if told["n_rows"] == n_predicted else " without a response"
+    return (
+        f"more than {in_full(told['above'])}: {told['expected']:,.1f} of {told['n_rows']:,} rows{which} expected, "
+        f"{told['n_likely']:,} likelier than not{named}"
+    )
+
+
+def _percent(share: float) -> str:
+    """A probability for people; nothing is called certain that is not."""
+    return ">99.9%" if 0.9995 <= share < 1.0 else f"{100 * share:.3g}%"
 
 
 def _texts(text: str | None) -> list[str]:

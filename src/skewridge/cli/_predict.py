@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._info import final_step, used_columns
-from skewridge.cli._likely import Likely
+from skewridge.cli._fitted_rows import note_fitted_rows
+from skewridge.cli._info import columns_of, final_step, used_columns
+from skewridge.cli._likely import Likely, exceedance_text
+from skewridge.cli._numbers import in_full
 from skewridge.cli._options import Reading
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
@@ -25,6 +27,8 @@ from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.outside import outside_text
 from skewridge.tables.texts import SHOWN
+
+SEEN = "their predictions have seen their own response, and lie nearer to it than those of new rows."
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def predict_table(
     request: PredictRequest, output: Output, std: bool, keep: str | None, likely: Likely, screen: Screen
 ) -> Answer:
     """Read, predict, write."""
-    asked = [*likely.levels, *likely.thresholds, *likely.names]  # what cannot be read is refused before any work
+    asked = likely.check()  # what cannot be read is refused before any work
     check_predictions(output, [request.model], request.data, screen)
     file = read_model(request.model)
     if exceeds_memory(request.data) and not (hasattr(file.model, "steps") or asked or keep):
@@ -61,7 +65,7 @@ def predict_table(
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")
     write_table(frame[kept].assign(**columns), output)
-    done = prediction[~np.isnan(prediction)]
+    done, truth = prediction[there], _known_response(file, frame[there])
     data = {
         "output": output.path,
         "n_rows": len(prediction),
@@ -69,10 +73,34 @@ def predict_table(
         "least": float(done.min()),
         "mean": float(done.mean()),
         "largest": float(done.max()),
-        "outside": _note_outside(request, file, frame[~np.isnan(prediction)], screen),
+        "outside": _note_outside(request, file, frame[there], screen),
+        "n_fitted_rows": None,
+        "exceeds": _exceedances(likely, frame, columns, there, truth),
     }
+    if not np.isnan(truth).all():
+        data["n_fitted_rows"] = note_fitted_rows(request.model, file, frame[there], truth, screen, SEEN)
     below_zero(file, done, screen)
-    return Answer({} if output.path == STDOUT else data, [] if output.path == STDOUT else [_as_text(data)])
+    return Answer({} if output.path == STDOUT else data, [] if output.path == STDOUT else _as_text(data))
+
+
+def _known_response(file: ModelFile, frame: Any) -> FloatArray:
+    """The response where the table has it, (n,); nan elsewhere, and where its column holds something else."""
+    target = file.about.get("target")
+    if target not in frame.columns:
+        return np.full(len(frame), np.nan)
+    try:
+        return codes_of(Column(str(target), "number"), frame[target])
+    except ValueError:  # which predicting does not need
+        return np.full(len(frame), np.nan)
+
+
+def _exceedances(
+    likely: Likely, frame: Any, columns: dict[str, FloatArray], there: BoolArray, truth: FloatArray
+) -> list[dict[str, Any]]:
+    """What is to be expected beyond thresholds, of rows whose response is not known; of all where every one is."""
+    places = np.flatnonzero(there)
+    asked = places[np.isnan(truth)] if np.isnan(truth).any() else places
+    return likely.exceedances(columns, asked, lambda place: row_label(frame, place))
 
 
 def _predict_pieces(request: PredictRequest, file: ModelFile, output: Output, std: bool, screen: Screen) -> Answer:
@@ -124,7 +152,8 @@ def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: S
     how: dict[str, Any] = {"reading": request.reading, "usual_decimal": file.about.get("decimal"), "say": screen.note}
     frame = as_frame(read_tables(files, texts=texts, named=every, **how))
     check_columns([column.name for column in needed], frame.columns)
-    extra = [name for name in frame.columns if name not in used]
+    told = {column.name for column in columns_of(file.model)}  # what was left out was told by the fit
+    extra = [] if "*" in named else [name for name in frame.columns if name not in {*every, *told}]
     if extra:
         more = ", ..." if len(extra) > SHOWN else ""
         screen.note(f"Columns that the model does not use: {', '.join(map(repr, extra[:SHOWN]))}{more}.")
@@ -173,10 +202,9 @@ def _spread(values: FloatArray, rows: Any) -> FloatArray:
     return out
 
 
-def _as_text(data: dict[str, Any]) -> str:
+def _as_text(data: dict[str, Any]) -> list[str]:
     empty = data["n_rows"] - data["n_predicted"]
     left = f" ({empty:,} without a prediction)" if empty else ""
-    return (
-        f"{data['output']}: {data['n_rows']:,} rows{left}, predictions from {data['least']:.4g} to "
-        f"{data['largest']:.4g}, mean {data['mean']:.4g}"
-    )
+    least, largest, mean = (in_full(data[name]) for name in ("least", "largest", "mean"))
+    told = f"{data['output']}: {data['n_rows']:,} rows{left}, predictions from {least} to {largest}, mean {mean}"
+    return [told, *(exceedance_text(one, data["n_predicted"]) for one in data["exceeds"])]

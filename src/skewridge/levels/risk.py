@@ -25,6 +25,14 @@ class StatedRisk:
         standard error nan where it has one
     dominant_row : int or None, the row that holds over half of the squared error
     dominant_share : float, the largest share of the squared error in one row
+
+    Examples
+    --------
+    >>> risk = StatedRisk(1.079e11, 2.05e10, 3.087e12, 1.09e12, None, 0.14)
+    >>> print(risk)
+    RMSE 328,500, and 1,757,000 where y is rare, stated for rows that the fit has not seen
+    >>> round(risk.rmse)  # beside errors of your own, in units of y
+    328481
     """
 
     mse: float
@@ -33,6 +41,22 @@ class StatedRisk:
     rare_error: float
     dominant_row: int | None
     dominant_share: float
+
+    @property
+    def rmse(self) -> float:
+        """The root of ``mse``, in units of y."""
+        return float(np.sqrt(self.mse))
+
+    @property
+    def rare_rmse(self) -> float:
+        """The root of ``rare_mse``, in units of y."""
+        return float(np.sqrt(self.rare_mse))
+
+    def __str__(self) -> str:
+        """One line in units of y; ``repr`` has all the numbers."""
+        overall, rare = (f"{float(f'{root:.4g}'):,.9g}" for root in (self.rmse, self.rare_rmse))
+        where = "" if np.isnan(self.rare_mse) else f", and {rare} where y is rare,"
+        return f"RMSE {overall}{where} stated for rows that the fit has not seen"
 
 
 def stated_risk(

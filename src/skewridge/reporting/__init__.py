@@ -13,6 +13,7 @@ from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of
 from skewridge.reporting import _cautions, _cost, _errors, _method, _next, _reproduce, _response, _trust, _where
 from skewridge.reporting._case import make_case, tell
+from skewridge.reporting._page import Page
 from skewridge.reporting._render import check_extra, render
 from skewridge.reporting._reproduce import checksum
 
@@ -70,6 +71,7 @@ def report(
     Returns
     -------
     html : str
+        At a prompt and in a notebook it shows as one line that says where the page is; ``print(html)`` shows it all.
 
     Examples
     --------
@@ -81,16 +83,19 @@ def report(
     >>> html = report(model, X_test, y_test, y_ref=y_train)  # or with path="report.html"
     >>> html.startswith("<!doctype html>")
     True
+    >>> html  # doctest: +ELLIPSIS
+    <report 'AdaptiveKernelRidge for y', ... kB of HTML, not written: pass a path>
     """
     check_extra()
     if path is not None:
         check_target(path, [*files_of(X), *files_of(y), *files_read_by(model)])
     how = {"slices": slices, "output": output, "seconds": seconds, "baselines": baselines, "train": train}
-    html = render(collect(model, X, y, y_ref=y_ref, title=title, **how))
+    told = collect(model, X, y, y_ref=y_ref, title=title, **how)
+    html = render(told)
     if path is not None:
         with atomic_file(path) as file:
             file.write(html.encode())
-    return html
+    return Page(html, told["title"], path)
 
 
 def collect(

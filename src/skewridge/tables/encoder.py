@@ -254,7 +254,9 @@ def _warn_unseen(column: Column, texts: dict[str, int]) -> None:
     listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[:SHOWN])
     more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
     become = {"ordinal": "the mean of its order", "means": "the mean of all responses"}.get(column.kind)
+    rows = sum(texts.values())
+    counted, they = ("1 row has a value", "it is") if rows == 1 else (f"{rows} rows have values", "they are")
     warn_user(
-        f"{sum(texts.values())} rows have values of {column.name!r} that the model has not seen ({listed}{more}): they "
-        f"are taken for {become or 'none of its categories'}."
+        f"{counted} of {column.name!r} that the model has not seen ({listed}{more}): {they} taken for "
+        f"{become or 'none of its categories'}."
     )
