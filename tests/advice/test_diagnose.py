@@ -149,18 +149,6 @@ def test_tiny_and_constant_responses_are_not_skewed(y):
     assert str(told)
 
 
-def test_what_to_do_comes_before_the_papers_terms():
-    lines = str(diagnose(1e5 * np.random.default_rng(0).lognormal(size=2000))).splitlines()
-    assert lines[0].endswith(", highly skewed: enough to matter")
-    assert lines[1].startswith("rare region: ")
-    assert lines[1].endswith("M")  # and no power of ten
-    assert lines[2] == "recommended: SkewRidge()"
-    terms = [
-        place for place, line in enumerate(lines) if line.startswith("In the paper's terms, scenario 3 of 3: N* is")
-    ]
-    assert terms == [len(lines) - 3]
-
-
 def test_one_slice_has_no_rare_region():
     told = diagnose([1.0, 2.0, 9.0], slices=1)
     assert told.rare_rows == 0
