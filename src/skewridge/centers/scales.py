@@ -13,7 +13,7 @@ from skewridge.features.scaling import Scaling
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.kernels.heuristics import MEDIAN_ROWS, median_bandwidth
 from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import N_STEPS, learn_kernel
+from skewridge.ridge.learning import learn_kernel
 
 Transform = Scaling | ScaledForms
 
@@ -95,7 +95,7 @@ def _with_forms(
     settings: CenterSettings,
     forms: FeatureForms,
 ) -> ScaledKernel:
-    found = settings.learned or _learn(name, forms(rows.X), rows, common_scale=False)
+    found = settings.learned or _learn(name, forms(rows.X), rows, settings.n_steps, common_scale=False)
     transform, bandwidth = scale_forms(forms, found.scales)
     if settings.bandwidth != "auto":
         bandwidth = _given_bandwidth(name, rows, settings, transform)
@@ -110,11 +110,11 @@ def _with_common_scale(
 ) -> ScaledKernel:
     if settings.bandwidth != "auto":
         return ScaledKernel(name, standard, _given_bandwidth(name, rows, settings, standard))
-    found = _learn(name, standard(rows.X), rows, common_scale=True)
+    found = _learn(name, standard(rows.X), rows, settings.n_steps, common_scale=True)
     return ScaledKernel(name, standard, float(1.0 / found.scales[0]), found)
 
 
-def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> LearnedKernel:
+def _learn(name: str, Z: FloatArray, rows: LearningRows, n_steps: int, common_scale: bool) -> LearnedKernel:
     return learn_kernel(
         Kernel(name, bandwidth=1.0),
         Z,
@@ -124,7 +124,7 @@ def _learn(name: str, Z: FloatArray, rows: LearningRows, common_scale: bool) -> 
         weights=rows.weights,
         groups=rows.groups,
         common_scale=common_scale,
-        n_steps=N_STEPS if len(Z) >= FEWEST_ROWS else 0,
+        n_steps=n_steps if len(Z) >= FEWEST_ROWS else 0,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learning import N_STEPS
 
 Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
 
@@ -31,6 +32,7 @@ class CenterSettings:
     learned : LearnedKernel over all of these forms, instead of learning
     guides : True for level 1 of two levels, where local fits see and correct it: a shorter ladder of
         fewer centres, and no importances
+    n_steps : int, of learning scales
     """
 
     n_centers: int | None = None
@@ -47,6 +49,7 @@ class CenterSettings:
     forms: FeatureForms | None = None
     learned: LearnedKernel | None = None
     guides: bool = False
+    n_steps: int = N_STEPS
 
     def learns(self, kernel: str) -> bool:
         """True if scales, or the bandwidth, of a kernel are learned."""

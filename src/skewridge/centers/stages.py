@@ -88,7 +88,8 @@ def _learning_parts(work: CenterWork) -> list[float]:
     settings, n = work.settings, min(work.n_distinct, SAMPLE_ROWS)
     if settings.learned is not None or n < FEWEST_ROWS:
         return []
-    return [learning_work(n, work.n_features) for name in settings.kernels if settings.learns(name)]
+    own = learning_work(n, work.n_features, n_steps=settings.n_steps)
+    return [own for name in settings.kernels if settings.learns(name)]
 
 
 def _choosing_parts(work: CenterWork) -> list[float]:

@@ -28,7 +28,7 @@ from skewridge.response.sampling import candidate_rows
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
 MOST_ROWS = 15_000  # distinct ones that it is learned from
 LEAST_GAIN = 0.005  # of the variance of log errors, that the scale must explain of rows it has not seen
-CENTERS: dict[str, Any] = {"n_centers": 300, "adapt": 0.5}
+CENTERS: dict[str, Any] = {"n_centers": 300, "adapt": 0.5, "n_steps": 60}
 FLOOR = 0.05  # the quantile of absolute errors that smaller ones are taken for
 
 
