@@ -399,7 +399,8 @@ def test_what_memory_does_not_hold_is_refused_before_any_row_is_read(estimator, 
 
 def test_the_memory_that_holds_an_array_holds_a_file(tmp_path):
     few, y, _ = few_rows()
-    need = int(np.ceil(levels_bytes(LevelSize(N_FEW, 2, n_kernels=1, outer_folds=False))))
+    size = LevelSize(N_FEW, 2, n_kernels=1, n_partitions=4, cell_size=1200, outer_folds=False)
+    need = int(np.ceil(levels_bytes(size)))
     file = write(tmp_path / "parquet", few, y)
     for limit, fits in ((need, True), (need - 1, False)):
         local = LocalKernelRidge(memory_limit=limit, random_state=0, n_jobs=1)

@@ -280,7 +280,8 @@ def test_two_levels_tell_what_they_state_learned_and_cost(name):
     assert f"{model.risk_.mse:.3g}" in render(data)
     scales = data["method"]["scales"]
     assert scales["values"] == sorted(model.feature_scale_.tolist(), reverse=True)
-    size = LevelSize(len(TRAIN), 2, 1, cell_size=1200 if name == "levels" else 100, outer_folds=name == "levels")
+    n_partitions, cell_size = (3, 1000) if name == "levels" else (4, 100)
+    size = LevelSize(len(TRAIN), 2, 1, 1, n_partitions, cell_size, outer_folds=name == "levels")
     expected = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": len(TRAIN)}
     assert data["cost"]["fit"] == expected
     assert data["cost"]["ways"][0]["fit"].startswith("SkewRidge()")
