@@ -271,7 +271,7 @@ def test_coefficients_that_cancel_are_predicted_in_single_precision():
     assert np.abs(single(X) - expected).max() <= 1e-5 * expected.std()
     alike = Kernel("gaussian", bandwidth=0.5).product(Z, np.abs(coef))
     assert alike.in_single(expected.std(axis=0)).points.dtype == np.float64
-    lone = Kernel("gaussian", bandwidth=1e-3).product(Z, np.eye(20_000)[:1])  # its errors do not average
+    lone = Kernel("gaussian", bandwidth=1e-3).product(Z, np.eye(1, 20_000))  # its errors do not average
     assert lone.in_single(np.array([3e-2])).points.dtype == np.float64
 
 

@@ -111,7 +111,7 @@ def naive_loo(model, bandwidth, penalty, rows):
     return np.array(errors)
 
 
-@pytest.mark.parametrize("slices", [1, 5])
+@pytest.mark.parametrize("slices", [1, pytest.param(5, marks=pytest.mark.full)])
 def test_what_tuning_tells_is_the_criterion_itself(slices, monkeypatch):
     """From the estimator down: all nodes tried, few rows judged, against refits and against predictions."""
     judged = np.arange(0, 300, 30)
