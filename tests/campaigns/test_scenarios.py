@@ -84,7 +84,7 @@ def share_of_limit(error, name, seed):
     """An error over twice the better of ridge regression and the mean, or over 1e-4 of the variance."""
     y_new = TABLES[name](np.random.default_rng(seed))[3]
     better = min(other_error("ridge", name, seed), other_error("mean", name, seed))
-    return error / max(2 * better, 1e-4 * y_new.var())
+    return float(error / max(2 * better, 1e-4 * y_new.var()))
 
 
 def model_for(estimator, name):
