@@ -26,7 +26,7 @@ from skewridge.cli._reading import check_output
 from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import Table as Rows
-from skewridge.cli._table import TableRequest, has_decimal_comma, read_table
+from skewridge.cli._table import TableRequest, read_table
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.honest import HonestEstimator
@@ -80,7 +80,7 @@ def fit_table(request: FitRequest, screen: Screen) -> Answer:
     seconds = time.perf_counter() - start
     about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
     about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
-    about |= {"decimal": ","} if has_decimal_comma(request.table) else {}  # for new files that do not tell
+    about |= {"decimal": ","} if table.decimal == "," else {}  # for new files that do not tell
     judging = _judged(pipeline, table, whole.some(judged), about, screen) if len(judged) else None
     about[HASHES] = row_hashes(pipeline, table.features, table.response)
     save_model(pipeline, request.output, about=about)

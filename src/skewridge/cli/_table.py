@@ -87,15 +87,16 @@ class TableRequest:
 
 @dataclass(frozen=True)
 class Table:
-    """Features as a data frame, the response, and weights, groups or times."""
+    """Features as a data frame, the response, weights, groups or times, and the decimal sign of the files."""
 
     features: Any
     response: FloatArray
     known: ByRow = field(default_factory=ByRow)
+    decimal: str | None = None
 
     def some(self, places: Any) -> Table:
         """Some of the rows, by place or by a mask."""
-        return Table(self.features.iloc[places], self.response[places], some_rows(self.known, places))
+        return Table(self.features.iloc[places], self.response[places], some_rows(self.known, places), self.decimal)
 
 
 def split_names(text: str | None) -> list[str]:
@@ -122,12 +123,7 @@ def read_table(request: TableRequest, screen: Screen) -> Table:
         screen.note(f"{(~counted).sum()} of {len(y)} rows of weight 0 are left out.")
         frame, y, known = frame[counted], y[counted], some_rows(known, counted)
     kept = complete_rows(frame[names], request.missing, screen)
-    return Table(frame[names], y, known).some(kept)
-
-
-def has_decimal_comma(request: TableRequest) -> bool:
-    """Whether the CSV files among the tables are written with decimal commas."""
-    return shared_decimal(find_files(request.data), request.reading) == ","
+    return Table(frame[names], y, known, shared_decimal(files, request.reading)).some(kept)
 
 
 def feature_names(request: TableRequest, frame: Any) -> list[str]:
