@@ -1,6 +1,5 @@
 """Models side by side on the same rows, and rows that a model was fitted to."""
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from skewridge import load_model, save_model
 from skewridge.cli import main
 from skewridge.cli._compare import differences
+from tests.cli.commands import answer
 
 RNG = np.random.default_rng(0)
 HOUSES = pd.DataFrame(
@@ -41,12 +41,6 @@ def folder(tmp_path, monkeypatch):
     for name, content in fitted_files().items():
         Path(name).write_bytes(content)
     return tmp_path
-
-
-def answer(capsys, *arguments):
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
 
 
 def test_errors_are_those_of_evaluate_and_the_better_model_is_named(capsys):

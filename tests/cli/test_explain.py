@@ -1,6 +1,5 @@
 """What drives a model and one prediction, in words."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 import pytest
 
 from skewridge.cli import main
+from tests.cli.commands import answer, error
 
 RNG = np.random.default_rng(0)
 N = 160
@@ -55,18 +55,6 @@ def local():
 @pytest.fixture
 def dac():
     return fit("dac.skr", "-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=2", "-p", "penalty=0.0001")
-
-
-def answer(capsys, *arguments):
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def error(capsys, *arguments):
-    capsys.readouterr()
-    assert main(list(arguments)) == 1
-    return capsys.readouterr().err
 
 
 def test_a_model_is_explained_by_columns_of_the_table_with_directions(dac, capsys):

@@ -10,6 +10,7 @@ import pytest
 from skewridge.cli import main
 from skewridge.cli._holdout import held_out
 from skewridge.cli._reading import read_tables
+from tests.cli.commands import error
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
 
@@ -18,12 +19,6 @@ QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.0
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def error(capsys, *arguments):
-    capsys.readouterr()
-    assert main(list(arguments)) == 1
-    return capsys.readouterr().err
 
 
 def test_numbers_with_a_decimal_comma_are_read_so_in_a_file_that_has_none(folder):

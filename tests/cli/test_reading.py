@@ -1,7 +1,6 @@
 """Tables as people have them: what the command line reads, says of it, and refuses."""
 
 import io
-import json
 import pickle
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from skewridge import load_model
 from skewridge.cli import main
 from skewridge.persist import read_model
+from tests.cli.commands import answer, error
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
 RNG = np.random.default_rng(0)
@@ -26,18 +26,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     HOUSES.to_csv("plain.csv", index=False)
     return tmp_path
-
-
-def answer(capsys, *arguments):
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def error(capsys, *arguments):
-    capsys.readouterr()
-    assert main(list(arguments)) == 1
-    return capsys.readouterr().err
 
 
 def fitted(capsys, *arguments):

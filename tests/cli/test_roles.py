@@ -1,6 +1,5 @@
 """Weights, groups and times are columns of the table, and no features."""
 
-import json
 from functools import wraps
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from skewridge import AdaptiveKernelRidge, load_model, make_table_model
 from skewridge.cli import main
 from skewridge.cli._holdout import held_out
 from skewridge.tables.many_levels import ByRow
+from tests.cli.commands import answer
 
 FAST = ["-t", "y", "-e", "adaptive", "-j", "1", "-p", "n_centers=30", "-p", "bandwidth=2.0", "-p", "penalty=0.01"]
 RNG = np.random.default_rng(0)
@@ -33,12 +33,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     SHUFFLED.assign(day=SHUFFLED["day"].dt.strftime("%d/%m/%Y")).to_csv("rows.csv", index=False)
     return tmp_path
-
-
-def answer(capsys, *arguments):
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
 
 
 def of_the_library(**known):

@@ -1,6 +1,5 @@
 """Commands name rows as the file has them, tell of rows outside the fit, and never write over what they read."""
 
-import json
 import os
 import shutil
 from functools import cache
@@ -12,6 +11,7 @@ import pytest
 
 from skewridge import DacKernelRidge, save_model
 from skewridge.cli import main
+from tests.cli.commands import answer, error
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01"]
 RNG = np.random.default_rng(0)
@@ -36,18 +36,6 @@ def fitted_file():
 def model(folder):
     Path("model.skr").write_bytes(fitted_file())
     return "model.skr"
-
-
-def answer(capsys, *arguments):
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def error(capsys, *arguments):
-    capsys.readouterr()
-    assert main(list(arguments)) == 1
-    return capsys.readouterr().err
 
 
 # Rows have the numbers that they have in the file
