@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import BoolArray, FloatArray
-from skewridge.cli._evaluate import measures, reference_response, target_of
+from skewridge.cli._evaluate import measures, predicted_table, reference_response, target_of
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import final_step
 from skewridge.cli._numbers import in_full
-from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, read_rows
+from skewridge.cli._predict import PredictRequest
 from skewridge.cli._screen import Answer, Screen, Table
-from skewridge.cli._table import with_target
 from skewridge.metrics import rare_region
 from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import check_columns
 
 CLEARLY = 2.0  # standard errors
 FEWEST_ROWS = 10  # that a difference is judged by
@@ -108,11 +106,7 @@ def _common_target(loaded: Sequence[tuple[str, ModelFile]], target: str | None) 
 
 
 def _judge(request: PredictRequest, file: ModelFile, target: str, screen: Screen) -> Judged:
-    frame = read_rows(request, file, screen, [target])
-    check_columns([target], frame.columns)
-    frame, y = with_target(frame, target, missing_policy(request, file), screen)
-    prediction, _ = predict_rows(request, file, frame, False, screen)
-    return Judged(request.model, file, frame, y, prediction)
+    return Judged(request.model, file, *predicted_table(request, file, target, screen))
 
 
 def _errors(one: Judged, done: BoolArray, rare: BoolArray, screen: Screen) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from skewridge._typing import FloatArray
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import response_rows
 from skewridge.cli._numbers import in_full
-from skewridge.cli._predict import PredictRequest, predict_rows, read_rows
+from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, read_rows
 from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._table import with_target
@@ -26,10 +26,7 @@ def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) 
     """Read, predict, compare."""
     file = read_model(request.model)
     target = target_of(request.model, file, target)
-    frame = read_rows(request, file, screen, [target])
-    check_columns([target], frame.columns)
-    frame, y = with_target(frame, target, request.missing or file.about.get("missing", "refuse"), screen)
-    prediction, _ = predict_rows(request, file, frame, False, screen)
+    frame, y, prediction = predicted_table(request, file, target, screen)
     done = ~np.isnan(prediction)
     data = compare(y[done], prediction[done], reference_response(file, y, screen))
     data["n_fitted_rows"] = note_fitted_rows(request.model, file, frame[done], y[done], screen)
@@ -45,6 +42,17 @@ def target_of(name: str, file: ModelFile, target: str | None) -> str:
     if not isinstance(found, str):
         raise ValueError(f"{name} does not say what it predicts: name the column by --target.")
     return found
+
+
+def predicted_table(
+    request: PredictRequest, file: ModelFile, target: str, screen: Screen
+) -> tuple[Any, FloatArray, FloatArray]:
+    """Read the rows that have a response; return them, the response, and predictions, nan where there is none."""
+    frame = read_rows(request, file, screen, [target])
+    check_columns([target], frame.columns)
+    frame, y = with_target(frame, target, missing_policy(request, file), screen)
+    prediction, _ = predict_rows(request, file, frame, False, screen)
+    return frame, y, prediction
 
 
 def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dict[str, Any]:

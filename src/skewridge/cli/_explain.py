@@ -8,15 +8,13 @@ import numpy as np
 
 from skewridge.advice.drivers import drivers
 from skewridge.advice.in_words import compact, dependence_in_words
-from skewridge.cli._evaluate import reference_response, target_of
+from skewridge.cli._evaluate import predicted_table, reference_response, target_of
 from skewridge.cli._explain_row import explain_one
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import columns_of, final_step
-from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, predicted_inputs, read_rows
+from skewridge.cli._predict import PredictRequest, predicted_inputs
 from skewridge.cli._screen import Answer, Screen, Table
-from skewridge.cli._table import with_target
 from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import check_columns
 
 MOST_TOLD = 15  # columns in the table for people
 
@@ -31,10 +29,8 @@ def explain_model(request: PredictRequest, target: str | None, row: int | None, 
     if not request.data:
         return _of_the_fit(request.model, file)
     wanted = target_of(request.model, file, target)
-    frame = read_rows(request, file, screen, [wanted])
-    check_columns([wanted], frame.columns)
-    frame, y = with_target(frame, wanted, missing_policy(request, file), screen)
-    done = ~np.isnan(predict_rows(request, file, frame, False, screen)[0])
+    frame, y, prediction = predicted_table(request, file, wanted, screen)
+    done = ~np.isnan(prediction)
     note_fitted_rows(request.model, file, frame[done], y[done], screen)
     inputs = predicted_inputs(request, file, frame[done])
     with screen.progress():

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from skewridge._row_names import rows_named
-from skewridge.cli._evaluate import target_of
+from skewridge.cli._evaluate import predicted_table, target_of
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import final_step, response_rows
-from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, predicted_inputs, read_rows
+from skewridge.cli._predict import PredictRequest, predicted_inputs
 from skewridge.cli._reading import check_output
 from skewridge.cli._roles import titled
 from skewridge.cli._screen import Answer, Screen
-from skewridge.cli._table import with_target
 from skewridge.persist import read_model
-from skewridge.tables.columns import check_columns
 
 
 def report_table(request: PredictRequest, target: str | None, output: str, screen: Screen) -> Answer:
@@ -27,10 +25,8 @@ def report_table(request: PredictRequest, target: str | None, output: str, scree
     check_output(output, request.data, request.model)
     file = read_model(request.model)
     target = target_of(request.model, file, target)
-    frame = read_rows(request, file, screen, [target])
-    check_columns([target], frame.columns)
-    frame, y = with_target(frame, target, missing_policy(request, file), screen)
-    done = ~np.isnan(predict_rows(request, file, frame, False, screen)[0])
+    frame, y, prediction = predicted_table(request, file, target, screen)
+    done = ~np.isnan(prediction)
     note_fitted_rows(request.model, file, frame[done], y[done], screen)
     inputs = predicted_inputs(request, file, frame[done])
     named = pd.Series(y[done], index=getattr(inputs, "index", None), name=target)
