@@ -18,8 +18,8 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.distribution.joining import join_slices
-from skewridge.distribution.pareto import weighted_median
 from skewridge.distribution.shape import ErrorShape, shape_of
+from skewridge.features.scaling import weighted_median
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
@@ -141,6 +141,26 @@ class Unseen:
         if self.folds is None or not folds_disagree(prediction, y, self.weights, self.folds):
             return calibration_of(prediction, y, edges, self.weights, self.source, scale)
         return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale)
+
+
+def with_shared_shift(prediction: FloatArray, Y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Left-out predictions, (n, p), about the shift of the whole fit instead of that of fits without a row.
+
+    A few gross errors shift a fit, and with it every error, by n times what a row has to do with it. Without one of n
+    rows the shift is n / (n - 1) as large; new rows see that of the whole fit. Elsewhere the median error is small, and
+    an nth of it nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([[0.0], [0.0], [0.0], [8.0]])  # the mean is 2; without one of the first three 8 / 3
+    >>> with_shared_shift(np.array([[8.0], [8.0], [8.0], [0.0]]) / 3, y, np.ones(4))[:3].ravel()
+    array([2., 2., 2.])
+    """
+    if not len(Y):  # a single row, which none is left out of
+        return prediction
+    medians = np.array([weighted_median(own, weights) for own in (Y - prediction).T])
+    return np.asarray(prediction + medians / weights.sum())
 
 
 def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, folds: IntArray) -> bool:

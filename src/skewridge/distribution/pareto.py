@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from skewridge._typing import FloatArray
+from skewridge.features.scaling import weighted_median
 
 LEAST_SHAPE, LARGEST_SHAPE = -0.5, 2.0  # beyond -0.5 maximum likelihood breaks down
 CHI_SQUARED = 3.841458820694124  # the 95% point with one degree of freedom
@@ -86,13 +87,6 @@ def cramer_von_mises(tail: ParetoTail, excess: FloatArray, weights: FloatArray) 
     stated = 1.0 - tail.exceeded(excess[order])
     seen = (np.cumsum(own) - own / 2.0) / total
     return float(np.sum(own * (stated - seen) ** 2) + 1.0 / (12.0 * total))
-
-
-def weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """The least value that half of the weight does not exceed."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
 
 
 def _log_ratio(z: FloatArray, shape: float) -> FloatArray:

@@ -16,7 +16,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.distribution.joining import join_slices
-from skewridge.distribution.pareto import ParetoTail, cramer_von_mises, fit_pareto, weighted_median
+from skewridge.distribution.pareto import ParetoTail, cramer_von_mises, fit_pareto
+from skewridge.features.scaling import weighted_median
 from skewridge.response.slices import slice_labels
 
 FEWEST_ROWS, MOST_ROWS = 50, 500  # of a slice: a twentieth of the rows, within these

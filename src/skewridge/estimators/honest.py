@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
-from skewridge.distribution.intervals import Unseen
+from skewridge.distribution.intervals import Unseen, with_shared_shift
 from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import Table
 from skewridge.engine.job import Job
@@ -171,7 +171,10 @@ class HonestEstimator(KernelEstimator):
     def _cross_fitted(self) -> Unseen:
         """Intervals and distributions are made of the left-out errors that the fit has kept."""
         X, groups = getattr(self, "_seen", (None, None))
-        return Unseen(*self._honest, "left out", X=X, groups=groups)
+        left_out, Y, weights = self._honest
+        if groups is None:
+            left_out = with_shared_shift(left_out, Y, weights)
+        return Unseen(left_out, Y, weights, "left out", X=X, groups=groups)
 
     def _unseen_already(self) -> Unseen:
         return self._cross_fitted()

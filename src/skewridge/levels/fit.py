@@ -10,7 +10,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.engine.following import announce
 from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
-from skewridge.features.scaling import prediction_bounds
+from skewridge.features.scaling import prediction_bounds, shared_shift
 from skewridge.levels.blend import Blend, fit_blend, leave_own_out
 from skewridge.levels.companions import FittedCompanion
 from skewridge.levels.dealing import Deal, deal_rows, deal_whole_groups
@@ -53,6 +53,7 @@ class BlendedFit:
     distinct : (n,) array, where among the rows each distinct x is first found
     companions : fitted to all rows; none where there are no levels
     adjacent : Adjacency of rows in the file; None where groups or an order are known, or there are no levels
+    shift : float, by which a few extreme responses put all honest predictions off; 0 where they do not
     """
 
     model: BlendedModel
@@ -63,6 +64,7 @@ class BlendedFit:
     distinct: IntArray
     companions: tuple[FittedCompanion, ...] = ()
     adjacent: Adjacency | None = None
+    shift: float = 0.0
 
 
 def fit_blended(
@@ -123,7 +125,14 @@ def fit_blended(
         distinct=distinct.rows,
         companions=beside.fitted,
         adjacent=_adjacent(fit, X, distinct) if groups is None else None,
+        shift=_shift(predictions, y, weights),
     )
+
+
+def _shift(predictions: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+    known = ~np.isnan(predictions)
+    own = y[known]
+    return shared_shift(predictions[known] - own, own, weights[known]) if known.any() else 0.0
 
 
 def _deal(X: FloatArray, y: FloatArray, distinct: DistinctRows, groups: RowGroups | None) -> Deal | None:

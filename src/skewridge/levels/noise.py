@@ -21,6 +21,7 @@ from skewridge.engine.chunked import RowData
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
+from skewridge.features.scaling import shared_shift
 from skewridge.levels.members import as_model
 from skewridge.levels.model import GlobalModel
 from skewridge.response.sampling import candidate_rows
@@ -69,7 +70,7 @@ def fit_noise(
     """
     alike = None, np.ones(len(y))
     sizes = _log_sizes(y - prediction, weights)
-    if sizes is None:
+    if sizes is None or shared_shift(y - prediction, y, weights):  # sizes of errors then tell of the shift
         return alike
     rows = candidate_rows(X, sizes, weights, "auto", seed, job.unkept, groups=groups)
     if len(rows) < FEWEST_ROWS:

@@ -98,6 +98,12 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
             "the stated risk is decided by that row. If it is wrong, correct it, drop it or give it a "
             "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
         )
+    if fit.shift:
+        yield (
+            f"Predictions of rows that were left out are off by {fit.shift:.4g} for most rows, far more than most "
+            "responses differ: a few extreme ones decide the fit. If they are wrong, correct them, drop them or give "
+            "them a sample_weight of 0; if they are right, a fit to the logarithm of y may serve better."
+        )
     if not fit.model.blend.weights.any() and fit.fit.members.levels is not None:
         yield (
             "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
