@@ -83,11 +83,11 @@ def doom(module, owner, name, call):
 
 
 def fitted_while_one_dies(client, estimator, method, folder):
-    """Fit on two workers, of which one dies while it is at its tasks; another takes its place."""
+    """Fit on two workers, of which one dies while it is at its tasks; Dask puts another in its place, or does not."""
     pids = client.run(os.getpid)
     client.run(doom, *method, workers=[next(iter(pids))])
     model = fit_source(clone(estimator), folder, target="y")
-    client.wait_for_workers(2)
+    client.wait_for_workers(1, timeout=120)
     assert set(client.run(os.getpid).values()) != set(pids.values()), "no worker died"
     return model
 
