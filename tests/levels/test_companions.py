@@ -209,3 +209,24 @@ def test_no_companions_have_values_of_no_columns():
     for fits in (no_companions(20), fit_companions([], X, y, np.ones(20), np.arange(20) % 2)):
         assert fits.honest.shape == (20, 0)
         assert fits.predict(X[:3]).shape == (3, 0)
+
+
+def test_a_companion_far_worse_than_level_one_joins_the_blend_and_guides_nothing():
+    X, y = table(120, 5)
+    rows, new = as_rows(X, y), table(30, 6)[0]
+    poor = 100.0 * X[:, 1:], 7.0 * X[:, :1] ** 3
+    fits = [fit_members(rows, settings(Line()), Job(), beside=beside) for beside in poor]
+    for fit in fits:
+        for model in fit.members.levels.locals:
+            assert model.scales[-1] == 0.0
+            assert np.all(model.cells.slopes[:, -1] == 0.0)
+        assert len(fit.honest) == 5  # level 1, two kernels, ridge regression, the companion
+    members = [fit.members.predict(new, value * np.ones((30, 1))) for fit, value in zip(fits, (0.1, -0.1), strict=True)]
+    for own, other in zip(members[0][:-1], members[1][:-1], strict=True):
+        assert np.array_equal(own, other)  # whatever it has said, or says of new rows
+
+
+def test_a_companion_as_good_as_level_one_guides():
+    X, y = table(120, 5)
+    fit = fit_members(as_rows(X, y), settings(Line()), Job(), beside=y[:, None])
+    assert all(model.scales[-1] > 0.0 for model in fit.members.levels.locals)

@@ -168,3 +168,27 @@ def test_level_one_sees_no_group_in_two_folds():
     assert all(len(set(folds[group == own])) == 1 for own in range(12))
     assert rows.some(group > 0).groups is not None
     assert rows.some(group == 0).groups is None  # one group is left: its rows are left out one by one
+
+
+def test_level_one_of_very_many_rows_is_fitted_to_some_and_guides_the_others_as_new_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300))
+    monkeypatch.setattr("skewridge.levels.members.GUIDING_ROWS", 200)
+    fit = fit_members(rows, SETTINGS, Job())
+    levels = fit.members.levels
+    some = fit_members(rows.some(np.arange(200)), SETTINGS, Job(), forms=levels.forms)
+    assert np.array_equal(levels.level_one.coef, some.members.levels.level_one.coef)
+    assert np.array_equal(fit.honest[0][:200], some.honest[0])
+    guide = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(X[200:])))
+    np.testing.assert_allclose(fit.honest[0][200:], guide, rtol=1e-12)
+    assert all(len(own) == 300 for own in fit.honest)
+
+
+def test_groups_are_never_split_by_a_sample_for_level_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), groups=np.arange(300) // 3)
+    whole = fit_members(rows, SETTINGS, Job()).honest[0]
+    monkeypatch.setattr("skewridge.levels.members.GUIDING_ROWS", 200)
+    assert np.array_equal(fit_members(rows, SETTINGS, Job()).honest[0], whole)

@@ -6,6 +6,7 @@ import pytest
 from skewridge import LocalKernelRidge, SkewRidge, plan, save_model
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
+from skewridge.levels.members import LevelSettings
 from skewridge.levels.planning import LevelSize, bytes_per_row, levels_bytes, levels_flops, require_memory
 
 
@@ -64,7 +65,7 @@ def test_cells_threads_and_outer_folds_count():
     few, many = LevelSize(19_000, 400), LevelSize(20_000, 400)
     assert levels_bytes(few, 5) > 4 * levels_bytes(few, 1)  # five whole fits side by side
     assert levels_bytes(many, 5) < 4 * levels_bytes(many, 1)
-    assert levels_flops(few) > 5 * levels_flops(many)
+    assert levels_flops(few) > 4.5 * levels_flops(many)  # six times the cells, three times the steps of learning
     with pytest.raises(MemoryError, match="20,000 rows"):
         require_memory(large, Budget(1e9), Job())
 
@@ -74,3 +75,11 @@ def test_what_companions_predict_is_counted_and_their_own_memory_is_not():
     assert two.width == none.width + 2
     assert bytes_per_row(two) - bytes_per_row(none) == 2 * 2 * 8  # a coordinate each, for both kernels
     assert levels_bytes(none) < levels_bytes(two) < 1.2 * levels_bytes(none)
+
+
+def test_cells_of_very_many_rows_are_smaller_and_counted_so():
+    assert [LevelSize(n, 8).rows_a_cell for n in (200_000, 800_000, 10**7)] == [1000, 500, 500]
+    assert LevelSize(10**6, 8, cell_size=300).rows_a_cell == 300
+    million, fixed = (LevelSize(10**6, 8, cell_size=size) for size in (None, 1000))
+    assert levels_flops(million) < 0.3 * levels_flops(fixed)
+    assert LevelSettings().local("matern32", 10**6).cell_size == million.rows_a_cell

@@ -23,7 +23,7 @@ from skewridge.features.scaled_forms import NEGLIGIBLE
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import Kernel
 from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import LEARNING_LOCALLY, learn_kernel, learning_work
+from skewridge.ridge.learning import LEARNING_LOCALLY, N_STEPS, learn_kernel, learning_work
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ class LocalSettings:
     kernel : str, one that decays with distance
     n_partitions, cell_size : int
     seed : int, the key of balls and partitions
+    n_steps : int, of learning
     """
 
     kernel: str = "laplacian"
     n_partitions: int = N_PARTITIONS
     cell_size: int = CELL_SIZE
     seed: int = 0
+    n_steps: int = N_STEPS
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def fit_local(
     forms : (n, D) array
     Y : (n, p) array
     frequencies : (n,) array, how often every row occurs
-    guide : (n, k) array of cross-fitted first estimates in units of the response's standard deviation, or None
+    guide : (n, k) array of cross-fitted first estimates in units of the response's standard deviation, or None;
+        one that is 0 at every row is not looked at, whatever it is at new rows
     settings : LocalSettings
     weights : (n,) array of loss weights for the learning; None: the frequencies
     learned : LearnedKernel over all forms and the guide, instead of learning
@@ -141,7 +144,9 @@ def fit_local(
         weights=weights,
         groups=groups,
         hint=hint,
+        n_steps=settings.n_steps,
     )
+    learned = learned if guide is None else learned.without_guides(np.all(guide == 0.0, axis=0))
     used = used_forms(learned.scales[: forms.shape[1]], learned.scales)
     scales = np.append(learned.scales[used], learned.scales[forms.shape[1] :])
     fit = fit_cells(
@@ -168,7 +173,7 @@ def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: in
     """The work of one local fit: learning, and cells."""
     cells = cells_work(n_rows, width, settings.n_partitions, settings.cell_size)
     return [
-        Stage(LEARNING_LOCALLY, [learning_work(n_rows, width, local=True)]),
+        Stage(LEARNING_LOCALLY, [learning_work(n_rows, width, local=True, n_steps=settings.n_steps)]),
         Stage(SOLVING, [cells], float(n_threads) if n_rows > settings.cell_size else 1.0),
     ]
 

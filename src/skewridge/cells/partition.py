@@ -18,12 +18,25 @@ from skewridge._validation import check_integer
 CELL_SIZE = 1200
 N_PARTITIONS = 4
 GUIDED_CELL_SIZE, GUIDED_PARTITIONS = 1000, 3  # of cells that see beyond their walls, through a guide
+MANY_ROWS, LEAST_GUIDED_SIZE = 200_000, 500  # beyond so many rows guided cells shrink, down to this size
 LEAST_CELL_SIZE = 8  # so that every cell holds two rows, which leave-one-out needs
 QUANTILES = (0.4, 0.6)
 EVEN_SHARE = 0.25  # of a node's rows on the smaller side of a split that is taken as it was drawn
 ATTEMPTS = 8  # draws of a feature and a quantile, before the most even split of all is looked for
 SMALL_CELLS = 24  # no split makes a cell smaller than cell_size / 24
 LEAF = -1
+
+
+def guided_cell_size(n_rows: int) -> int:
+    """Rows of a guided cell at most: 1,000; of more than 200,000 rows fewer, so that all cells together cost the same.
+
+    Examples
+    --------
+    >>> [guided_cell_size(n) for n in (15_000, 400_000, 10_000_000)]
+    [1000, 707, 500]
+    """
+    fewer = GUIDED_CELL_SIZE * np.sqrt(MANY_ROWS / max(n_rows, MANY_ROWS))
+    return max(LEAST_GUIDED_SIZE, int(fewer))
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import BoolArray, FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
-from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS
+from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
@@ -23,6 +24,7 @@ from skewridge.engine.following import aside
 from skewridge.engine.heap import give_back
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
+from skewridge.engine.passes import predict_rows
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
@@ -30,9 +32,12 @@ from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, 
 from skewridge.levels.planning import is_small
 from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
+from skewridge.ridge.learning import N_STEPS
 from skewridge.ridge.linear import LinearModel, fit_linear
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
+MOST_ERROR = 1.5  # of level 1's squared error, cross-fitted, that a companion may have and guide the local fits
+GUIDING_ROWS = 200_000  # that level 1 is fitted to at most
 FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
 
 
@@ -43,7 +48,9 @@ class LevelSettings:
     Attributes
     ----------
     kernels : names of the local kernels, each a member of its own
-    n_partitions, cell_size : int, of the local fits
+    n_partitions : int, of the local fits
+    cell_size : int, of the local fits; None: 1,000, and fewer where rows are many
+    n_steps : int, of learning local scales; those of level 1 are the centres' settings
     centers : CenterSettings, of the global fit
     seed : int, the key of every draw
     scoring : str, the name of what the rows' scores aim at
@@ -53,7 +60,8 @@ class LevelSettings:
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
     n_partitions: int = GUIDED_PARTITIONS
-    cell_size: int = GUIDED_CELL_SIZE
+    cell_size: int | None = None
+    n_steps: int = N_STEPS
     centers: CenterSettings = field(default_factory=CenterSettings)
     seed: int = 0
     scoring: str = "mse"
@@ -65,9 +73,19 @@ class LevelSettings:
         """Members of the blend: level 1, local kernels, ridge regression, companions."""
         return len(self.kernels) + 2 + len(self.companions)
 
-    def local(self, kernel: str) -> LocalSettings:
-        """The settings of one local fit."""
-        return LocalSettings(kernel, self.n_partitions, self.cell_size, self.seed)
+    def local(self, kernel: str, n_rows: int) -> LocalSettings:
+        """The settings of one local fit to so many rows."""
+        return LocalSettings(
+            kernel=kernel,
+            n_partitions=self.n_partitions,
+            cell_size=self.cell_size or guided_cell_size(n_rows),
+            seed=self.seed,
+            n_steps=self.n_steps,
+        )
+
+    def with_steps(self, n_steps: int) -> LevelSettings:
+        """The same with so many steps of learning on both levels."""
+        return replace(self, n_steps=n_steps, centers=replace(self.centers, n_steps=n_steps))
 
 
 @dataclass(frozen=True)
@@ -152,21 +170,13 @@ def fit_members(
     if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
-    level_one = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
-    crossed = cross_fit(
-        level_one,
-        *own,
-        settings.centers,
-        groups=rows.groups,
-        seed=settings.seed,
-        budget=budget.of_part,
-        job=job,
-    )
+    level_one, crossed = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
     if budget.limit is not None:
         give_back()
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
     guide = (np.hstack([crossed.values, beside]) - mean) / spread
+    guide[:, 1:] *= _worth_hearing(crossed.values, beside, rows)
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, level_one.choice.learned, job)
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
@@ -187,20 +197,25 @@ def _fit_level_one(
     learned: Learned | None,
     job: Job,
     budget: Budget,
-) -> GlobalFit:
+) -> tuple[GlobalFit, CrossFit]:
+    """Level 1, and its honest values at all rows.
+
+    Of very many rows it is fitted to a sample, for which its few hundred centres are few enough. The other rows are new
+    to it, and are guided as new rows are: by the mean of the two half fits.
+    """
+    sampled = rows.groups is None and len(rows) > GUIDING_ROWS
+    seen = rows.some(np.arange(GUIDING_ROWS)) if sampled else rows  # rows come in random order
+    own = seen.X, seen.y, seen.frequencies
+    how: dict[str, Any] = {"groups": seen.groups, "seed": settings.seed, "budget": budget, "job": job}
     given = None if learned is None else learned.level_one
-    return fit_global(
-        rows.X,
-        rows.y,
-        rows.frequencies,
-        replace(settings.centers, forms=forms, learned=given, guides=True),
-        scores=rows.scores,
-        scoring=settings.scoring,
-        groups=rows.groups,
-        seed=settings.seed,
-        budget=budget,
-        job=job,
-    )
+    centers = replace(settings.centers, forms=forms, learned=given, guides=True)
+    fit = fit_global(*own, centers, scores=seen.scores, scoring=settings.scoring, **how)
+    crossed = cross_fit(fit, *own, settings.centers, **how)
+    if sampled:
+        guide, first = _as_guide(fit, crossed), as_model(fit)
+        new = predict_rows(lambda X: first.in_units(guide.values(fit.transform(X))), rows.X[GUIDING_ROWS:], job)
+        crossed = replace(crossed, values=np.vstack([crossed.values, new]))
+    return fit, crossed
 
 
 def as_model(fit: GlobalFit) -> GlobalModel:
@@ -247,7 +262,7 @@ def _fit_locals(
             rows.y,
             rows.frequencies,
             guide,
-            settings=settings.local(settings.kernels[place]),
+            settings=settings.local(settings.kernels[place], len(rows)),
             weights=rows.loss_weights,
             groups=rows.groups,
             learned=None if learned is None else learned.locals[place],
@@ -256,6 +271,16 @@ def _fit_locals(
         )
 
     return list(run(fit, range(len(settings.kernels)), job.here, "local fits"))
+
+
+def _worth_hearing(first: FloatArray, beside: FloatArray, rows: Rows) -> BoolArray:
+    """Which companions guide the local fits, (c,): those whose error is not far above that of level 1.
+
+    A coordinate that is mostly noise costs local fits more than a trend of its own is worth; the blend, which
+    costs nothing, knows every companion.
+    """
+    own, others = (rows.loss_weights @ (values - rows.y) ** 2 for values in (first, beside))
+    return np.asarray(others <= MOST_ERROR * own)
 
 
 def _hint(scales: FloatArray, rows: Rows) -> FloatArray:

@@ -22,6 +22,7 @@ from skewridge.levels.members import (
     fit_members,
     has_levels,
 )
+from skewridge.levels.planning import OUTER_STEPS
 from skewridge.levels.rows import Rows
 from skewridge.levels.stages import OUTER_FOLDS
 
@@ -97,7 +98,7 @@ def fit_outer(
     """
     inner, forms = replace(job.here, n_jobs=1, verbose=0), learn_forms(rows.X, rows.frequencies)
     levels, held = has_levels(rows, settings), deal.held
-    settings = replace(settings, fewest_rows=FEWEST_OUTSIDE) if levels else settings
+    settings = replace(settings, fewest_rows=FEWEST_OUTSIDE).with_steps(OUTER_STEPS) if levels else settings
     n_members = settings.n_members if levels else 1
     outside = [deal.outside(rows, y, held, fold) for fold in range(deal.n_folds)]
     beside = [fit_beside(rest, settings, inner) for rest in outside]  # here: they may not bear threads

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
-from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS
+from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.ridge.draws import BATCHES, batch_rows
@@ -14,6 +14,7 @@ from skewridge.ridge.learning import N_STEPS
 
 N_KERNELS = 2  # of the local fits, by default
 N_OUTER_FOLDS = 5
+OUTER_STEPS = 60  # of learning in an outer fold: the mean over folds is what counts
 SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
 MATRICES = 8  # of a batch, while scales are learned
 COPIES = 8  # of the rows' forms: both forms, scaled, sorted, and as matrices of blocks
@@ -28,7 +29,8 @@ class LevelSize:
     n_rows, n_columns : int, of the table
     n_kernels : int, of the local fits
     n_outputs : int, fitted together
-    n_partitions, cell_size : int
+    n_partitions : int
+    cell_size : int; None: that of guided cells of so many rows
     outer_folds : bool, False for fits that are never repeated by outer folds
     n_companions : int; what their values add is counted, the memory and work of their own fits is not
     n_draws : int, groups of rows that are left out together, or 0 where rows have an order; None: every row is one
@@ -39,7 +41,7 @@ class LevelSize:
     n_kernels: int = N_KERNELS
     n_outputs: int = 1
     n_partitions: int = GUIDED_PARTITIONS
-    cell_size: int = GUIDED_CELL_SIZE
+    cell_size: int | None = None
     outer_folds: bool = True
     n_companions: int = 0
     n_draws: int | None = None
@@ -48,6 +50,16 @@ class LevelSize:
     def width(self) -> int:
         """Coordinates of the local fits: two forms a column, level 1, and every companion."""
         return 2 * self.n_columns + 1 + self.n_companions
+
+    @property
+    def rows_a_cell(self) -> int:
+        """The most rows of a cell."""
+        return self.cell_size or guided_cell_size(self.n_rows)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of learning of every local kernel, and of level 1."""
+        return N_STEPS if self.n_fits == 1 else OUTER_STEPS * (self.n_fits - 1)
 
     @property
     def n_fits(self) -> int:
@@ -79,7 +91,7 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
         size.n_outputs,
         n_threads=max(1, n_threads // side_by_side),
         n_partitions=size.n_partitions,
-        cell_size=size.cell_size,
+        cell_size=size.rows_a_cell,
     )
     learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
     return copies + side_by_side * (cells + learning) + size.n_rows * bytes_per_row(size)
@@ -87,10 +99,13 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell, batch = float(min(size.n_rows, size.cell_size)), float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
+    cell, batch = (
+        float(min(size.n_rows, size.rows_a_cell)),
+        float(min(size.n_rows, batch_rows(size.n_rows, size.width))),
+    )
     cells = size.n_kernels * size.n_partitions * size.n_rows * cell**2 * 2 / 3
-    learning = (size.n_kernels + 1) * N_STEPS * 2.0 * batch**3
-    return size.n_fits * cells + max(1, size.n_fits - 1) * learning
+    learning = (size.n_kernels + 1) * size.n_steps * 2.0 * batch**3
+    return size.n_fits * cells + learning
 
 
 def bytes_per_row(size: LevelSize) -> float:

@@ -12,7 +12,7 @@ from skewridge.engine.memory import MACHINE
 from skewridge.engine.passes import BLOCK_ROWS
 from skewridge.engine.progress import Stage, speedup
 from skewridge.levels.members import LevelSettings
-from skewridge.levels.planning import N_OUTER_FOLDS
+from skewridge.levels.planning import N_OUTER_FOLDS, OUTER_STEPS
 from skewridge.ridge.learning import LEARNING, LEARNING_LOCALLY
 
 OUTER_FOLDS = "outer folds"
@@ -42,7 +42,8 @@ def level_stages(work: LevelWork, outer: bool) -> list[Stage]:
     if not outer:
         return _fit_stages(work)
     outside = work.n_rows - work.n_rows // N_OUTER_FOLDS
-    fold = _fit_stages(replace(work, n_rows=outside, n_threads=1))
+    settings = work.settings.with_steps(OUTER_STEPS)
+    fold = _fit_stages(replace(work, n_rows=outside, n_threads=1, settings=settings))
     parts = [operations for stage in fold for operations in stage.parts]
     folds = Stage(OUTER_FOLDS, parts * N_OUTER_FOLDS, speedup(N_OUTER_FOLDS, work.n_threads))
     learned = LEARNING, LEARNING_LOCALLY
@@ -57,7 +58,7 @@ def _fit_stages(work: LevelWork) -> list[Stage]:
     width = 2 * work.n_columns + 1 + len(work.settings.companions)
     beside = speedup(len(kernels), work.n_threads)
     inner = max(1, work.n_threads // len(kernels))
-    stages = local_stages(work.n_rows, width, work.settings.local(kernels[0]), inner)
+    stages = local_stages(work.n_rows, width, work.settings.local(kernels[0], work.n_rows), inner)
     return [
         *center_stages(centers),
         Stage(CROSS_FITTING, cross_fit_parts(centers, N_PARTS), crossing),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,26 @@ class LearnedKernel:
         """False if no step could be used: scales, ridge and trends are the starting values."""
         return self.n_used > 0
 
+    def without_guides(self, ignored: BoolArray) -> LearnedKernel:
+        """The same with scale and trend 0 for some guides, whose scales stand last; ignored, (k,), marks them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> own = LearnedKernel(np.array([1.0, 2.0, 3.0]), 0.1, np.array([4.0, 5.0]), np.zeros(1))
+        >>> silent = own.without_guides(np.array([False, True]))
+        >>> silent.scales, silent.trends
+        (array([1., 2., 0.]), array([4., 0.]))
+        """
+        heard = np.append(np.full(len(self.scales) - len(ignored), True), ~ignored)
+        return replace(self, scales=np.where(heard, self.scales, 0.0), trends=np.where(ignored, 0.0, self.trends))
+
 
 def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     """Return the geometric means of scales, ridges and trends that were learned on parts of the rows.
 
     Learned scales of a small table vary with the rows they were learned on; their mean over parts
-    varies less.
+    varies less. A guide that one of them ignores is ignored.
 
     Examples
     --------
@@ -52,7 +66,8 @@ def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     >>> average_kernel([one, other]).scales, average_kernel([one, other]).ridge
     (array([2.]), 2.0)
     """
-    theta = np.log([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
+    with np.errstate(divide="ignore"):  # a guide that is ignored: the mean is 0 again
+        theta = np.log([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
     values, d = np.exp(theta.mean(axis=0)), len(kernels[0].scales)
     losses = np.concatenate([own.losses for own in kernels])
     return LearnedKernel(values[:d], float(values[d]), values[d + 1 :], losses)
