@@ -19,6 +19,26 @@ def test_a_model_comes_back_from_its_arrays(fitted):
     assert np.array_equal(again.predict(Z, q), model.predict(Z, q))
 
 
+@pytest.mark.parametrize("kernel", ["laplacian", "matern32", "gaussian"])
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 7, 17])
+def test_rows_have_the_same_bits_alone_and_beside_any_others(kernel, width):
+    """Rows of a cell are predicted two by two, an odd one with itself; a naive sum agrees."""
+    rng = np.random.default_rng(width)
+    Z, Y = rng.normal(size=(90, width)), rng.normal(size=(90, 2))
+    model = fit_cells(Z, Y, np.ones(90), settings=CellSettings(kernel, cell_size=30)).model
+    new = rng.normal(size=(41, width))
+    together = model.predict(new)
+    assert np.array_equal(together, np.vstack([model.predict(new[i : i + 1]) for i in range(41)]))
+    assert np.array_equal(together[::-1], model.predict(new[::-1]))
+    naive = np.zeros((41, 2))
+    for i, cells in enumerate(model.partitions.cells_of(new)):
+        for cell in cells:
+            own = slice(*model.rows.starts[cell : cell + 2])
+            values = model.kernel.cross(new[i : i + 1], model.points[model.rows[cell]])
+            naive[i] += (model.means[cell] + values @ model.coef[:, own].T)[0] / len(cells)
+    np.testing.assert_allclose(together, naive, rtol=1e-10, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("name", "spoil", "message"),
     [

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skewridge.cells.partition import LEAF, random_partitions, rows_of_cells
+from skewridge.kernels import _numpy
 
 
 def walk(partitions, root, z):
@@ -42,8 +43,13 @@ def test_replay_on_new_rows_walks_down_the_tree():
     rng = np.random.default_rng(0)
     partitions = random_partitions(rng.random((900, 4)), seed=1, n_partitions=3, cell_size=100)
     new = rng.random((50, 4)) * 2 - 0.5
+    new[7, partitions.feature[partitions.roots[0]]] = np.nan
     expected = [[walk(partitions, root, z) for root in partitions.roots] for z in new]
     assert partitions.cells_of(new).tolist() == expected
+    assert partitions.cells_of(new.astype(np.float32)[:0]).shape == (0, 3)
+    plain = np.empty((50, 3), dtype=np.int64)
+    _numpy.leaves_of(new, partitions.roots, partitions.feature, partitions.cut, partitions.child, plain)
+    assert plain.tolist() == expected
 
 
 def test_a_row_at_a_cut_goes_to_the_left_as_it_did_at_growth():

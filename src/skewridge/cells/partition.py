@@ -14,6 +14,7 @@ import numpy as np
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_integer
+from skewridge.kernels.kernel import loops_module
 
 CELL_SIZE = 1200
 N_PARTITIONS = 4
@@ -63,15 +64,10 @@ class Partitions:
 
     def cells_of(self, Z: FloatArray) -> IntArray:
         """Return the cell of every row in every partition, (n, T)."""
-        T = len(self.roots)
-        node = np.tile(self.roots, len(Z))
-        moving = np.flatnonzero(self.feature[node] != LEAF)
-        while moving.size:
-            at = node[moving]
-            right = ~(Z[moving // T, self.feature[at]] <= self.cut[at])
-            node[moving] = self.child[at] + right
-            moving = moving[self.feature[node[moving]] != LEAF]
-        return self.child[node].reshape(len(Z), T)
+        out = np.empty((len(Z), len(self.roots)), dtype=np.int64)
+        rows = np.ascontiguousarray(Z, dtype=np.float64)
+        loops_module().leaves_of(rows, self.roots, self.feature, self.cut, self.child, out)
+        return out
 
 
 @dataclass(frozen=True)

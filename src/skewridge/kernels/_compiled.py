@@ -20,9 +20,11 @@ from skewridge.kernels._row_calls import (
     LAPLACIAN,
     POLYNOMIAL,
     SOBOLEV,
+    call_distances,
     call_moments,
     call_profile,
     call_similarity,
+    distances_of,
     moments_of,
     profile_of,
     similarity_of,
@@ -301,20 +303,21 @@ def _gather(points, rows, right):
             right[f, j] = point[f]
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel(distances_of, profile_of)
 @njit(nogil=True, cache=True)
 def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
 
     Cell c holds points order[starts[c]:starts[c + 1]], and their coefficients are the same columns
-    of coef, (p, M).
+    of coef, (p, M). Left points go two by two, the last of an odd number with itself: a row has the same bits beside
+    any other.
     """
     most = 0
     for c in range(starts.size - 1):
         if starts[c + 1] - starts[c] > most:
             most = starts[c + 1] - starts[c]
     right = np.empty((points.shape[1], most), dtype=points.dtype)
-    row = np.empty(TILE_COLUMNS, dtype=left.dtype)
+    row, other = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(TILE_COLUMNS, dtype=left.dtype)
     for i in range(left.shape[0]):
         for q in range(coef.shape[0]):
             out[i, q] = 0.0
@@ -327,9 +330,14 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
         _gather(points, order[first:last], right)
         for start in range(0, last - first, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, last - first)
-            for i in range(top, bottom):
-                _kernel_row(calls, degree, left[i], right, start, stop, row)
+            for i in range(top, bottom, 2):
+                j = min(i + 1, bottom - 1)
+                call_distances(calls[0], left[i], left[j], right, start, stop, row, other)
+                call_profile(calls[1], degree, row, stop - start)
                 _add_products(row, coef, first + start, first + stop, out[i])
+                if j > i:
+                    call_profile(calls[1], degree, other, stop - start)
+                    _add_products(other, coef, first + start, first + stop, out[j])
         top = bottom
 
 
@@ -578,3 +586,17 @@ def interpolate(table, columns, knots, scores, starts, out):
                     high = middle
             share = (x - knots[low]) / (knots[low + 1] - knots[low])
             out[i, j] = scores[low] + share * (scores[low + 1] - scores[low])
+
+
+@njit(nogil=True, cache=True)
+def leaves_of(table, roots, feature, cut, child, out):
+    """The leaf of every row in every tree: child[node] of its node, see ``cells.partition.Partitions``.
+
+    A row goes to child[node] where its feature is at most the cut, else (a NaN, too) to the node after that.
+    """
+    for i in range(table.shape[0]):
+        for t in range(roots.size):
+            node = roots[t]
+            while feature[node] >= 0:
+                node = child[node] + (0 if table[i, feature[node]] <= cut[node] else 1)
+            out[i, t] = child[node]

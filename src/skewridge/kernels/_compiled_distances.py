@@ -62,6 +62,57 @@ def absolutes(x, right, start, stop, row):
 
 
 @row_function(fastmath={"contract"})
+def squares_of_two(x, y, right, start, stop, row, other):
+    """Squares of two left points at once: what is read of the right points, from memory mostly, serves both."""
+    m, d, f = stop - start, x.size, 0
+    for j in range(m):
+        row[j] = 0.0
+        other[j] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        v0, v1, v2, v3 = y[f], y[f + 1], y[f + 2], y[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            a, b, c, e = z0[j], z1[j], z2[j], z3[j]
+            s0, s1, s2, s3 = u0 - a, u1 - b, u2 - c, u3 - e
+            t0, t1, t2, t3 = v0 - a, v1 - b, v2 - c, v3 - e
+            row[j] += (s0 * s0 + s1 * s1) + (s2 * s2 + s3 * s3)
+            other[j] += (t0 * t0 + t1 * t1) + (t2 * t2 + t3 * t3)
+        f += 4
+    for g in range(f, d):
+        u0, v0, z0 = x[g], y[g], right[g, start:stop]
+        for j in range(m):
+            s0, t0 = u0 - z0[j], v0 - z0[j]
+            row[j] += s0 * s0
+            other[j] += t0 * t0
+
+
+@row_function(fastmath={"contract"})
+def absolutes_of_two(x, y, right, start, stop, row, other):
+    """Absolute distances of two left points at once, as squares_of_two."""
+    m, d, f = stop - start, x.size, 0
+    for j in range(m):
+        row[j] = 0.0
+        other[j] = 0.0
+    while f + 4 <= d:
+        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
+        v0, v1, v2, v3 = y[f], y[f + 1], y[f + 2], y[f + 3]
+        z0, z1 = right[f, start:stop], right[f + 1, start:stop]
+        z2, z3 = right[f + 2, start:stop], right[f + 3, start:stop]
+        for j in range(m):
+            a, b, c, e = z0[j], z1[j], z2[j], z3[j]
+            row[j] += (abs(u0 - a) + abs(u1 - b)) + (abs(u2 - c) + abs(u3 - e))
+            other[j] += (abs(v0 - a) + abs(v1 - b)) + (abs(v2 - c) + abs(v3 - e))
+        f += 4
+    for g in range(f, d):
+        u0, v0, z0 = x[g], y[g], right[g, start:stop]
+        for j in range(m):
+            row[j] += abs(u0 - z0[j])
+            other[j] += abs(v0 - z0[j])
+
+
+@row_function(fastmath={"contract"})
 def inner_products(x, right, start, stop, row):
     """Inner products, for the polynomial kernel."""
     m = stop - start

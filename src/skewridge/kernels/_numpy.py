@@ -12,6 +12,8 @@ import numpy as np
 
 from skewridge._typing import AnyFloatArray as FloatArray
 from skewridge._typing import IntArray
+from skewridge.kernels._numpy_rows import interpolate as interpolate
+from skewridge.kernels._numpy_rows import leaves_of as leaves_of
 from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite, cholesky, cholesky_solve
 
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)
@@ -282,14 +284,3 @@ def scale_gradient(
     for f, z in enumerate(right):
         gaps = np.abs(left[:, f, None] - z)
         out[f] = np.sum(pulls * (gaps if code == LAPLACIAN else gaps * gaps))
-
-
-def interpolate(
-    table: FloatArray, columns: IntArray, knots: FloatArray, scores: FloatArray, starts: IntArray, out: FloatArray
-) -> None:
-    for j, column in enumerate(columns):
-        own, values = knots[starts[j] : starts[j + 1]], scores[starts[j] : starts[j + 1]]
-        x = np.clip(table[:, column], own[0], own[-1])
-        left = np.clip(np.searchsorted(own, x, side="right") - 1, 0, len(own) - 2)
-        share = (x - own[left]) / (own[left + 1] - own[left])
-        out[:, j] = values[left] + share * (values[left + 1] - values[left])

@@ -63,6 +63,7 @@ def _calling(*expected):  # type: ignore[no-untyped-def]
 
 _INTEGER = types.int64
 _similarity_call = _calling(None, None, _INTEGER, _INTEGER, None)
+_pair_call = _calling(None, None, None, _INTEGER, _INTEGER, None, None)
 _profile_call = _calling(_INTEGER, None, _INTEGER)
 _moment_call = _calling(None, None, _INTEGER, None, None)
 
@@ -71,6 +72,12 @@ _moment_call = _calling(None, None, _INTEGER, None, None)
 def call_similarity(typingctx, address, x, right, start, stop, row):  # type: ignore[no-untyped-def]
     """Similarities of x and the right points start..stop, into row."""
     return _similarity_call(address, x, right, start, stop, row)
+
+
+@intrinsic
+def call_distances(typingctx, address, x, y, right, start, stop, row, other):  # type: ignore[no-untyped-def]
+    """Distances of x and of y to the right points start..stop, into row and other."""
+    return _pair_call(address, x, y, right, start, stop, row, other)
 
 
 @intrinsic
@@ -104,6 +111,14 @@ def similarity_of(code, dtype):  # type: ignore[no-untyped-def]
     row, right = _arrays(dtype)
     function = _SIMILARITIES.get(code, distances.squares)
     return _address(function, row, right, types.int64, types.int64, row)
+
+
+@cache
+def distances_of(code, dtype):  # type: ignore[no-untyped-def]
+    """The address of two rows' distances in this precision, for kernels that decay with them."""
+    row, right = _arrays(dtype)
+    function = distances.absolutes_of_two if code == LAPLACIAN else distances.squares_of_two
+    return _address(function, row, row, right, types.int64, types.int64, row, row)
 
 
 @cache
