@@ -37,8 +37,7 @@ def cells(model, X, kernel=0):
     """The cell of every row in every partition of a local fit, (n, T)."""
     levels = model._models[0].members.levels
     local, first = levels.locals[kernel], levels.level_one
-    seen = first.in_units(levels.guide.values(first.transform(X)))[:, 0]
-    guide = (seen - levels.mean) / levels.spread
+    guide = (first.predict(X)[:, 0] - levels.mean) / levels.spread
     scaled = np.column_stack([levels.forms(X)[:, local.used], guide]) * local.scales
     return local.cells.partitions.cells_of(scaled)
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skewridge.centers.cross_fit import N_PARTS, cross_fit
-from skewridge.centers.global_fit import fit_global
+from skewridge.centers.cross_fit import N_PARTS, cross_fit, cross_fit_rows
+from skewridge.centers.global_fit import rows_to_fit
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.chunked import ArrayChunk, Table
 from skewridge.engine.job import Job
@@ -45,16 +45,14 @@ def brute_force(fit, X, Y, w):
 def test_values_are_those_of_refits_to_the_other_fold(copies, outputs, solver):
     X, Y, w = data_of(150, outputs, copies)
     settings = CenterSettings(n_centers=25, adapt=0.5, solver=solver)
-    fit = fit_global(X, Y, w, settings, **HOW)
-    values = cross_fit(fit, X, Y, w, settings, **HOW).values
-    np.testing.assert_allclose(values, brute_force(fit, X, Y, w), atol=1e-6 * Y.std())
+    fit = cross_fit(X, Y, w, settings, **HOW)
+    np.testing.assert_allclose(fit.values, brute_force(fit, X, Y, w), atol=1e-6 * Y.std())
 
 
 def test_the_expansion_is_the_mean_of_the_refits():
     X, Y, w = data_of(150, 2)
     settings = CenterSettings(n_centers=25, adapt=0.5, bounds=None)
-    fit = fit_global(X, Y, w, settings, **HOW)
-    found = cross_fit(fit, X, Y, w, settings, **HOW)
+    fit = cross_fit(X, Y, w, settings, **HOW)
     Z, new = fit.transform(X), fit.transform(np.random.default_rng(1).random((40, 2)))
     pool, candidate, total = candidate_rows(X, Y, w, "auto", 3).in_folds(N_PARTS), fit.choice.candidate, 0.0
     for fold in range(N_PARTS):
@@ -64,20 +62,24 @@ def test_the_expansion_is_the_mean_of_the_refits():
         mean = np.average(Y[train], axis=0, weights=w[train])
         left = A.T @ (w[train, None] * A) + w[train].sum() * fit.choice.penalty * K
         total += mean + B @ np.linalg.solve(left, A.T @ (w[train, None] * (Y[train] - mean)))
-    values = naive.gram("matern32", new, found.centers, bandwidth=candidate.bandwidth) @ found.coef.T + found.intercepts
+    values = naive.gram("matern32", new, fit.centers, bandwidth=candidate.bandwidth) @ fit.coef.T + fit.intercepts
     np.testing.assert_allclose(values * fit.units + fit.means, total / N_PARTS, atol=1e-6 * Y.std())
 
 
 def test_a_rows_own_response_does_not_change_its_value_at_given_settings():
     X, Y, w = data_of()
-    fit = fit_global(X, Y, w, SETTINGS, **HOW)
+    choice = cross_fit(X, Y, w, SETTINGS, **HOW).choice
     pool = candidate_rows(X, Y, w, 1, 3).in_folds(N_PARTS)
     own = pool.folds[pool.member] == 0
     one_slice = CenterSettings(n_centers=25, adapt=0.5, slices=1, bounds=None)
-    before = cross_fit(fit, X, Y, w, one_slice, **HOW).values
     moved = Y.copy()
     moved[own] += np.random.default_rng(1).normal(size=(own.sum(), 1))
-    after = cross_fit(fit, X, moved, w, one_slice, **HOW).values
+    before, after = (
+        cross_fit_rows(
+            rows_to_fit(X, responses, w, one_slice, seed=3, job=Job()), choice, one_slice, budget=Budget(), job=Job()
+        ).values
+        for responses in (Y, moved)
+    )
     np.testing.assert_allclose(after[own], before[own], atol=1e-9 * Y.std())
     assert np.abs(after[~own] - before[~own]).max() > 1e-2
 
@@ -88,23 +90,20 @@ def test_copies_share_a_value_and_equal_weights():
     which = np.repeat(np.arange(150), times)
     found = []
     for rows in ((X, Y, times.astype(float)), (X[which], Y[which], np.ones(len(which)))):
-        fit = fit_global(*rows, SETTINGS, **HOW)
-        found.append(cross_fit(fit, *rows, SETTINGS, **HOW).values)
+        found.append(cross_fit(*rows, SETTINGS, **HOW).values)
     np.testing.assert_allclose(found[1], found[0][which], atol=1e-8 * Y.std())
 
 
 def test_chunks_and_threads_change_no_bit():
     X, Y, w = data_of(5000)
-    fit = fit_global(X, Y, w, SETTINGS, **HOW)
-    expected = cross_fit(fit, X, Y, w, SETTINGS, **HOW).values
+    expected = cross_fit(X, Y, w, SETTINGS, **HOW).values
     table = Table((ArrayChunk(X[:1100]), ArrayChunk(X[1100:])), 2)
     for rows, n_jobs in ((X, 2), (table, 1), (table, 2)):
         how = HOW | {"job": Job(n_jobs=n_jobs)}
-        np.testing.assert_array_equal(cross_fit(fit, rows, Y, w, SETTINGS, **how).values, expected)
+        np.testing.assert_array_equal(cross_fit(rows, Y, w, SETTINGS, **how).values, expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_rows_have_finite_values(n):
     X, Y, w = data_of(n)
-    fit = fit_global(X, Y, w, CenterSettings(), **HOW)
-    assert np.isfinite(cross_fit(fit, X, Y, w, CenterSettings(), **HOW).values).all()
+    assert np.isfinite(cross_fit(X, Y, w, CenterSettings(), **HOW).values).all()

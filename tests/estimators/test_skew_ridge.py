@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import LocalKernelRidge, ModelFileError, SkewRidge, fit_source, load_model, save_model
 from skewridge.datasets import make_peaks
-from skewridge.kernels import Kernel
 from skewridge.metrics import rare_mse
 
 MANY, MANY_Y, X_TEST, TRUTH = make_peaks(600, 2, random_state=0, return_test=True)
@@ -288,10 +287,10 @@ def test_frames_with_weights_of_zero_warn_of_nothing():
         LocalKernelRidge(random_state=0).fit(frame, Y[:60], sample_weight=np.arange(60) % 2)
 
 
-def change_guide(model, **fields):
-    """Replace fields of the guide, which is frozen."""
+def change_level_one(model, **fields):
+    """Replace fields of level 1, which is frozen."""
     for name, value in fields.items():
-        object.__setattr__(model._models[0].members.levels.guide, name, value)
+        object.__setattr__(model._models[0].members.levels.level_one, name, value)
 
 
 @pytest.mark.parametrize(
@@ -302,9 +301,8 @@ def change_guide(model, **fields):
         (lambda m: setattr(m, "_honest", m._honest[:2]), "not valid"),
         (lambda m: setattr(m, "_response_edges", ()), "not valid"),
         (lambda m: m._models[0].members.levels.locals[0].used.__setitem__(0, -1), "valid"),
-        (lambda m: change_guide(m, centers=np.zeros((3, 9)), coef=np.zeros((1, 3))), "valid"),
-        (lambda m: change_guide(m, coef=np.zeros((1, 3))), "length"),
-        (lambda m: change_guide(m, kernel=Kernel("gaussian", bandwidth=1.0)), "valid"),
+        (lambda m: change_level_one(m, centers=np.zeros((3, 9)), coef=np.zeros((1, 3))), "valid"),
+        (lambda m: change_level_one(m, coef=np.zeros((1, 3))), "length"),
     ],
 )
 def test_a_file_whose_arrays_contradict_each_other_is_refused(change, message, tmp_path):

@@ -134,8 +134,7 @@ def test_the_engine_is_the_reference_with_two_guides():
     found = fit_members(rows, how, Job(), beside=fits.honest)
     levels, beside = found.members.levels, fits.predict(new)
     guide = (np.hstack([found.honest[0], fits.honest]) - levels.mean) / levels.spread
-    seen = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(new)))
-    new_guide = (np.hstack([seen, beside]) - levels.mean) / levels.spread
+    new_guide = (np.hstack([levels.level_one.predict(new), beside]) - levels.mean) / levels.spread
     forms, new_forms = levels.forms(X), levels.forms(new)
     predictions = found.members.predict(new, beside)
     assert len(predictions) == len(found.honest) == how.n_members == 5

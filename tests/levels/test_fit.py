@@ -41,10 +41,9 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
     new = table(60, 3, 1)[0]
     forms, new_forms = levels.forms(X), levels.forms(new)
     guide = (found.honest[0] - levels.mean) / levels.spread
-    first = levels.level_one.predict(new)[:, 0]
-    seen = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(new)))
-    new_guide = (seen - levels.mean) / levels.spread
-    honest, predictions = [found.honest[0][:, 0]], [first]
+    first = levels.level_one.predict(new)
+    new_guide = (first - levels.mean) / levels.spread
+    honest, predictions = [found.honest[0][:, 0]], [first[:, 0]]
     for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned.locals, strict=True):
         local = reference.Local(kernel, model.scales, learned.ridge, learned.trends)
         Z, Z_new = (
@@ -119,14 +118,15 @@ def test_scores_move_the_blend_to_the_rows_that_count():
     assert errors[0] < 1.1 * errors[1]
 
 
-def test_new_rows_are_guided_by_the_half_fits_that_guided_the_training_rows(fitted):
-    """A guide nearer to the responses than that of the training rows would mislead the cells at a peak."""
+def test_new_rows_are_guided_by_the_mean_of_the_half_fits_that_guided_the_training_rows(fitted):
+    """A fit to all rows would be nearer to the responses than what cells have learned from."""
     X, y, fit = fitted
-    levels = fit.model.members.levels
-    Z = levels.level_one.transform(X)
-    halves, whole = levels.guide.values(Z)[:, 0], levels.level_one.predict_transformed(Z)[:, 0]
-    seen = levels.level_one.in_units(halves[:, None])[:, 0]
-    assert np.mean((seen - y) ** 2) > 1.02 * np.mean((whole - y) ** 2)  # half of the rows, so further away
+    first, own = fit.fit.level_one, fit.model.members.levels.level_one
+    Z = first.transform(X)
+    estimates = first.kernel.cross(Z, first.centers) @ first.coef.T + first.intercepts
+    expected = np.clip(estimates, first.low, first.high) * first.units + first.means
+    np.testing.assert_allclose(own.predict(X), expected, atol=1e-10 * y.std())
+    assert np.mean((own.predict(X)[:, 0] - y) ** 2) < np.mean((fit.fit.honest[0][:, 0] - y) ** 2)  # half has seen a row
 
 
 def grouped(n_groups, size, seed):
@@ -180,8 +180,7 @@ def test_level_one_of_very_many_rows_is_fitted_to_some_and_guides_the_others_as_
     some = fit_members(rows.some(np.arange(200)), SETTINGS, Job(), forms=levels.forms)
     assert np.array_equal(levels.level_one.coef, some.members.levels.level_one.coef)
     assert np.array_equal(fit.honest[0][:200], some.honest[0])
-    guide = levels.level_one.in_units(levels.guide.values(levels.level_one.transform(X[200:])))
-    np.testing.assert_allclose(fit.honest[0][200:], guide, rtol=1e-12)
+    np.testing.assert_allclose(fit.honest[0][200:], levels.level_one.predict(X[200:]), rtol=1e-12)
     assert all(len(own) == 300 for own in fit.honest)
 
 

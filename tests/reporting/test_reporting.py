@@ -294,7 +294,7 @@ def test_a_prediction_takes_the_rows_of_its_cells_and_the_centres():
     assert sum(sizes) == 4 * n
     assert told("cells")["cost"]["prediction"]["n_values"] == round(sum(size**2 for size in sizes) / n)
     level_one = fitted("levels").tuning_.level_one
-    assert told("levels")["cost"]["prediction"]["n_values"] == 3 * level_one.chosen["n_centers"] + n  # one cell, halves
+    assert told("levels")["cost"]["prediction"]["n_values"] == 2 * level_one.chosen["n_centers"] + n  # one cell, halves
 
 
 def test_the_search_of_two_levels_is_that_of_level_one():

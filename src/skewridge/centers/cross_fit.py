@@ -1,4 +1,4 @@
-"""Values of level 1 at the training rows by fits that have not seen them."""
+"""Level 1 of two levels: two fits, each to one half of the rows, and their values at the other half."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.fit import make_system, solve_system
-from skewridge.centers.global_fit import GlobalFit, rows_to_fit
+from skewridge.centers.global_fit import choose_for, column_scale, rows_to_fit
+from skewridge.centers.ladder import Choice
 from skewridge.centers.model import Predictor
-from skewridge.centers.rows import TrainingRows
+from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
+from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
+from skewridge.centers.tuning import CenterTuning, describe
 from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData, through
 from skewridge.engine.following import part, under
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
+from skewridge.features.scaling import prediction_bounds, range_rows
+from skewridge.kernels import Kernel, make_kernel
 from skewridge.ridge.work import values_work
 
 CROSS_FITTING = "cross-fitting"
@@ -27,60 +32,80 @@ N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a ro
 
 @dataclass(frozen=True)
 class CrossFit:
-    """Values at the training rows by fits that have not seen them, and the mean of these fits.
+    """The mean of two half fits, and at every training row the value of the one that has not seen it.
+
+    There is no fit to all rows: it would be nearer to the responses of rare rows than these values
+    are, and what local fits have learned of the values would not hold for it.
 
     Attributes
     ----------
-    values : (N, p) array, in units of y
-    centers : (m, D) array, the centres of all fits as the kernel sees them
+    choice : Choice, the candidate, its penalty and the scores that led to it
+    tuning : CenterTuning, the same for people
+    transform : what rows go through first
+    kernel : Kernel
+    centers : (m, D) array, the centres of both fits as the kernel sees them
     coef : (p, m) array, of responses in units of their size
-    intercepts : (p,) array
+    intercepts, low, high : (p,) arrays, of the same
+    means, units : (p,) arrays, y = estimate * units + means
+    values : (N, p) array, in units of y
     """
 
-    values: FloatArray
+    choice: Choice
+    tuning: CenterTuning
+    transform: Transform
+    kernel: Kernel
     centers: FloatArray
     coef: FloatArray
     intercepts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    means: FloatArray
+    units: FloatArray
+    values: FloatArray
+
+    @property
+    def column_scale(self) -> FloatArray:
+        """Every column's scale, (d,): the root of the sum of squares over its forms."""
+        return column_scale(self.transform)
 
 
 def cross_fit(
-    fit: GlobalFit,
     X: RowData,
     Y: FloatArray,
     weights: FloatArray,
     settings: CenterSettings,
     *,
+    scores: FloatArray | None = None,
+    scoring: str = "mse",
     groups: IntArray | None = None,
     seed: int,
     budget: Budget,
     job: Job,
 ) -> CrossFit:
-    """Return honest values of a fit at its training rows, and the fits that they come from.
+    """Learn scales, choose centres and penalty, and fit to either half of the rows.
 
     Distinct rows are dealt to two folds, which share the slices of the response out; rows with
     equal x, and groups, share a fold. A row's value is that of the fit to the other fold, centres drawn there,
-    with the scales, number of centres, adaptive share and penalty of the whole fit.
+    with the scales, number of centres, adaptive share and penalty that all rows chose.
 
     Parameters
     ----------
-    fit : GlobalFit to these rows
-    X, Y, weights, settings, groups, seed : as in :func:`~skewridge.centers.global_fit.fit_global`
+    X, Y, weights, settings, scores, scoring, groups, seed : as in
+        :func:`~skewridge.centers.global_fit.fit_global`
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.centers.global_fit import fit_global
     >>> X = np.random.default_rng(0).random((200, 1))
-    >>> rows = X, np.sin(5 * X), np.ones(200), CenterSettings()
     >>> how = {"seed": 0, "budget": Budget(), "job": Job()}
-    >>> values = cross_fit(fit_global(*rows, **how), *rows, **how).values
-    >>> bool(np.abs(values - np.sin(5 * X)).max() < 0.05)
+    >>> found = cross_fit(X, np.sin(5 * X), np.ones(200), CenterSettings(guides=True), **how)
+    >>> bool(np.abs(found.values - np.sin(5 * X)).max() < 0.1)
     True
     """
-    job = job.unkept
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, groups=groups)
-        return cross_fit_rows(fit, rows, settings, budget=budget, job=job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores, groups=groups)
+        choice, settings, job = choose_for(rows, settings, budget=budget, job=job)
+        return cross_fit_rows(rows, choice, settings, scoring=scoring, budget=budget, job=job)
 
 
 def cross_fit_folds(
@@ -99,21 +124,45 @@ def cross_fit_folds(
 
 
 def cross_fit_rows(
-    fit: GlobalFit,
     rows: TrainingRows,
+    choice: Choice,
     settings: CenterSettings,
     *,
+    scoring: str = "mse",
     budget: Budget,
     job: Job,
 ) -> CrossFit:
-    """Cross-fit rows whose candidates are known."""
-    rows = rows.in_folds(N_PARTS)
-    Z = through(fit.transform, rows.X)
-    folds = rows.candidates.folds
+    """Cross-fit rows as was chosen."""
+    rows, Z = rows.in_folds(N_PARTS), through(choice.transform, rows.X)
+    name = choice.candidate.kernel
+    kernel = make_kernel(name, range_rows(name, Z, job), choice.candidate.bandwidth, settings.degree)
+    low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
     with under(CROSS_FITTING):
-        parts = [_part(fit, rows, Z, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
-    predictors = [_predictor(fit, part) for part in parts]
-    n_outputs = rows.Y.shape[1]
+        parts = [_part(rows, Z, kernel, choice, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
+    predictors = [Predictor(kernel.product(own, coef), mean, low, high) for own, coef, mean in parts]
+    centers = np.vstack([own for own, _, _ in parts])
+    with part(CROSS_FITTING, values_work(len(Z), *parts[0][0].shape)):
+        values = _values(rows, Z, predictors, job)
+    n_sample = min(len(rows.candidates), SAMPLE_ROWS)
+    return CrossFit(
+        choice=choice,
+        tuning=describe(choice, len(centers) // N_PARTS, rows.units, n_sample, scoring),
+        transform=choice.transform,
+        kernel=kernel,
+        centers=centers,
+        coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
+        intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
+        low=low,
+        high=high,
+        means=rows.means,
+        units=rows.units,
+        values=values * rows.units + rows.means,
+    )
+
+
+def _values(rows: TrainingRows, Z: RowData, predictors: list[Predictor], job: Job) -> FloatArray:
+    """Every row's value by the fit that has not seen it, (N, p)."""
+    n_outputs, folds = rows.Y.shape[1], rows.candidates.folds[rows.candidates.member]
 
     def values(Z: FloatArray, own: npt.NDArray[np.int8]) -> FloatArray:
         out = np.empty((len(Z), n_outputs))
@@ -121,27 +170,14 @@ def cross_fit_rows(
             out[own == fold] = predictors[fold].predict(Z[own == fold])
         return out
 
-    work = values_work(len(Z), *parts[0][0].shape)
-    with part(CROSS_FITTING, work):
-        found = list(map_rows(values, [Z, folds[rows.candidates.member]], job, "cross-fit"))
-    return CrossFit(
-        values=np.concatenate(found) * rows.units + rows.means,
-        centers=np.vstack([centers for centers, _, _ in parts]),
-        coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
-        intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
-    )
-
-
-def _predictor(fit: GlobalFit, part: tuple[FloatArray, FloatArray, FloatArray]) -> Predictor:
-    centers, coef, intercepts = part
-    product = fit.model.basis.kernel.product(centers, coef)
-    return Predictor(product, intercepts, fit.model.low, fit.model.high)
+    return np.concatenate(list(map_rows(values, [Z, folds], job, "cross-fit")))
 
 
 def _part(
-    fit: GlobalFit,
     rows: TrainingRows,
     Z: RowData,
+    kernel: Kernel,
+    choice: Choice,
     settings: CenterSettings,
     *,
     fold: int,
@@ -149,16 +185,8 @@ def _part(
     job: Job,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Centres, coefficients and intercepts of the fit to the rows outside a fold; to all where there are none."""
-    model, candidate = fit.model, fit.choice.candidate
     outside = fold if np.any(rows.candidates.folds != fold) else -1
-    system = make_system(
-        rows,
-        Z,
-        model.basis.kernel,
-        candidate,
-        fit.choice.penalty,
-        fit_intercept=settings.fit_intercept,
-        fold=outside,
-    )
+    intercept = settings.fit_intercept
+    system = make_system(rows, Z, kernel, choice.candidate, choice.penalty, fit_intercept=intercept, fold=outside)
     solved = solve_system(system, settings, budget, job)
     return system.basis.centers, system.basis.dual(solved.beta), system.intercepts

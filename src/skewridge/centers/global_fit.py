@@ -25,6 +25,7 @@ from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.progress import Stage
 from skewridge.features.scaled_forms import ScaledForms
+from skewridge.kernels import Kernel
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
 
 
@@ -59,9 +60,9 @@ class GlobalFit:
     tuning : CenterTuning, the same for people
     means, units : (p,) arrays, y = model * units + means
     column_scale : (d,) array, every column's scale: the root of the sum of squares over its forms
-    importances : Importances of the columns; None for a guide, and for fits to other rows
+    importances : Importances of the columns; None for fits to other rows
     slopes : (d,) array, mean squared slopes along every column's forms, over their sum; or None
-    adjacent : Adjacency of rows in the file; None where the fit is a guide, groups are known or nothing was learned
+    adjacent : Adjacency of rows in the file; None where groups are known or nothing was learned
     """
 
     transform: Transform
@@ -74,17 +75,6 @@ class GlobalFit:
     importances: Importances | None = None
     slopes: FloatArray | None = None
     adjacent: Adjacency | None = None
-
-    def adjacency(self, X: RowData, places: IntArray, Y: FloatArray, frequencies: FloatArray) -> Adjacency | None:
-        """How far rows near each other in the file X tell on each other; None where no kernel was learned.
-
-        Places of distinct rows, their responses, (n, p), and frequencies, (n,).
-        """
-        runs, learned, kernel = draw_runs(places), self.choice.learned, self.model.basis.kernel
-        if runs is None or learned is None:
-            return None
-        Z, own = self.transform(np.asarray(X[places[runs.rows]])), runs.rows
-        return adjacency(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], runs=runs.labels)
 
     def predictor(self, single: bool = False) -> GlobalPredictor:
         """The predictor, in single precision where that is asked for and serves."""
@@ -133,24 +123,44 @@ def fit_global(
     """
     with one_blas_thread():
         rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores, groups=groups)
-        size = size_of(rows)
-        settings = settings.within(len(rows.candidates))
-        most = most_centers(len(rows.candidates), size, settings, budget)
-        job = affordable(job, size, settings, budget, most)
-        announce(lambda: _stages(rows, settings, most, budget, job))
-        choice = job.value("choice", lambda: choose(rows, settings, most, job.unkept))
+        choice, settings, job = choose_for(rows, settings, budget=budget, job=job)
         fit = fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
-        if settings.guides:
-            return fit
         fit = _with_importances(fit, rows, settings, budget, job)
         return fit if groups is not None else _with_adjacency(fit, rows)
 
 
+def choose_for(
+    rows: TrainingRows, settings: CenterSettings, *, budget: Budget, job: Job
+) -> tuple[Choice, CenterSettings, Job]:
+    """Learn scales and choose; return settings and job as so many rows and the memory allow, too."""
+    size = size_of(rows)
+    settings = settings.within(len(rows.candidates))
+    most = most_centers(len(rows.candidates), size, settings, budget)
+    job = affordable(job, size, settings, budget, most)
+    announce(lambda: _stages(rows, settings, most, budget, job))
+    return job.value("choice", lambda: choose(rows, settings, most, job.unkept)), settings, job
+
+
+def neighbours_in_file(
+    choice: Choice, kernel: Kernel, X: RowData, places: IntArray, Y: FloatArray, frequencies: FloatArray
+) -> Adjacency | None:
+    """How far rows near each other in the file X tell on each other; None where no kernel was learned.
+
+    Places of distinct rows, their responses, (n, p), and frequencies, (n,).
+    """
+    runs, learned = draw_runs(places), choice.learned
+    if runs is None or learned is None:
+        return None
+    own = runs.rows
+    Z = choice.transform(np.asarray(X[places[own]]))
+    return adjacency(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], runs=runs.labels)
+
+
 def _with_adjacency(fit: GlobalFit, rows: TrainingRows) -> GlobalFit:
     """The fit with what rows that stand near each other in the file tell on each other."""
-    own = rows.candidates
+    own, kernel = rows.candidates, fit.model.basis.kernel
     means = own.means(rows.Y, rows.weights)
-    return replace(fit, adjacent=fit.adjacency(rows.X, own.rows, means, own.weights))
+    return replace(fit, adjacent=neighbours_in_file(fit.choice, kernel, rows.X, own.rows, means, own.weights))
 
 
 def _stages(
@@ -228,14 +238,15 @@ def fit_choice(
     Z = through(transform, rows.X)
     model = fit_model(rows, Z, choice.candidate, choice.penalty, settings, budget=budget, job=job)
     n_sample = min(len(rows.candidates), SAMPLE_ROWS)
+    tuning = describe(choice, len(model.rows), rows.units, n_sample, scoring)
     return GlobalFit(
         transform=transform,
         model=model,
         choice=choice,
-        tuning=describe(choice, model, rows.units, n_sample, scoring),
+        tuning=replace(tuning, dominant=model.dominant, pulls=model.pulls),
         means=rows.means,
         units=rows.units,
-        column_scale=_column_scale(transform),
+        column_scale=column_scale(transform),
     )
 
 
@@ -256,7 +267,8 @@ def _with_importances(
     )
 
 
-def _column_scale(transform: Transform) -> FloatArray:
+def column_scale(transform: Transform) -> FloatArray:
+    """Every column's scale, (d,)."""
     return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
 
 

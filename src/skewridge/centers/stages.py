@@ -67,14 +67,13 @@ def threads_of(job: Job) -> int:
 
 
 def center_stages(work: CenterWork) -> list[Stage]:
-    """Learning, choosing and fitting."""
+    """Learning, choosing and fitting; without the last for level 1 of two, of which halves are fitted."""
     blocks = work.size.n_rows / BLOCK_ROWS
     choosing = speedup(max(N_FOLDS, min(blocks, SAMPLE_ROWS / BLOCK_ROWS)), work.n_threads)
-    return [
-        Stage(LEARNING, _learning_parts(work)),
-        Stage(CHOOSING, _choosing_parts(work), choosing),
-        Stage(FITTING, _fitting_parts(work), speedup(blocks, work.n_threads)),
-    ]
+    stages = [Stage(LEARNING, _learning_parts(work)), Stage(CHOOSING, _choosing_parts(work), choosing)]
+    if work.settings.guides:
+        return stages
+    return [*stages, Stage(FITTING, _fitting_parts(work), speedup(blocks, work.n_threads))]
 
 
 def cross_fit_parts(work: CenterWork, n_parts: int) -> list[float]:

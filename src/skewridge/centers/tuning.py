@@ -30,7 +30,7 @@ class CenterTuning:
         rows outside the fit over the variance of y, averaged over outputs
     penalty : the chosen penalty
     dominant, pulls : rows that dominate the fit, the culprit first, and by how many typical
-        residuals each moves the fitted values in all
+        residuals each moves the fitted values in all; not looked for where local fits correct it
     tried : a list of dicts like ``chosen``, in the order tried
     penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and
         its standard error between folds
@@ -43,8 +43,8 @@ class CenterTuning:
     scoring: str
     chosen: dict[str, Any]
     penalty: float
-    dominant: IntArray
-    pulls: FloatArray
+    dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    pulls: FloatArray = field(default_factory=lambda: np.empty(0))
     tried: list[dict[str, Any]] = field(default_factory=list)
     penalties: FloatArray = field(default_factory=lambda: np.empty(0))
     values: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -56,25 +56,23 @@ class CenterTuning:
 
 def describe(
     choice: Choice,
-    model: LowRankModel,
+    n_centers: int,
     units: FloatArray,
     n_sample: int,
     scoring: str,
 ) -> CenterTuning:
-    """Return what was tried and chosen, in the units of y, on a sample of so many rows."""
+    """Return what was tried and chosen, in the units of y, on a sample of so many rows; so many centres were kept."""
     chosen = {**vars(choice.candidate), "features": choice.features, "penalty": choice.penalty}
     tuning = CenterTuning(
         criterion=choice.criterion,
         scoring=scoring,
         chosen=chosen,
         penalty=choice.penalty,
-        dominant=model.dominant,
-        pulls=model.pulls,
     )
     best = choice.best
     if best is None:
         return tuning
-    one_fit = pass_work(n_sample, len(model.rows))
+    one_fit = pass_work(n_sample, n_centers)
     at_edge = 0 < best.place == len(best.curve) - 1
     return replace(
         tuning,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
+from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.engine.following import announce
 from skewridge.engine.job import Job
 from skewridge.engine.memory import MACHINE, Budget
@@ -145,8 +146,10 @@ def _deal(X: FloatArray, y: FloatArray, distinct: DistinctRows, groups: RowGroup
 
 
 def _adjacent(fit: MembersFit, X: FloatArray, distinct: DistinctRows) -> Adjacency | None:
-    level_one = fit.level_one
-    return None if level_one is None else level_one.adjacency(X, distinct.rows, distinct.Y, distinct.frequencies)
+    first = fit.level_one
+    if first is None:
+        return None
+    return neighbours_in_file(first.choice, first.kernel, X, distinct.rows, distinct.Y, distinct.frequencies)
 
 
 def _honest_by(groups: RowGroups | None, outer: bool) -> str:

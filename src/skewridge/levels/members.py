@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from skewridge._typing import BoolArray, FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
 from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
-from skewridge.centers.global_fit import GlobalFit, fit_global
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.following import aside
 from skewridge.engine.heap import give_back
@@ -28,7 +26,7 @@ from skewridge.engine.passes import predict_rows
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
-from skewridge.levels.model import GlobalModel, GuideModel, Members, TwoLevels, columns_of
+from skewridge.levels.model import GlobalModel, Members, TwoLevels, columns_of
 from skewridge.levels.planning import is_small
 from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
@@ -119,13 +117,13 @@ class MembersFit:
     ----------
     members : Members
     honest : list of (n, 1) arrays: every member's predictions by fits without the row
-    level_one : GlobalFit or None, with its ladder
+    level_one : CrossFit or None, with its ladder
     learned : Learned; None where there are no levels
     """
 
     members: Members
     honest: list[FloatArray]
-    level_one: GlobalFit | None = None
+    level_one: CrossFit | None = None
     learned: Learned | None = None
 
 
@@ -170,22 +168,22 @@ def fit_members(
     if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
-    level_one, crossed = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
+    level_one, first = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
     if budget.limit is not None:
         give_back()
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
-    guide = (np.hstack([crossed.values, beside]) - mean) / spread
-    guide[:, 1:] *= _worth_hearing(crossed.values, beside, rows)
+    guide = (np.hstack([first, beside]) - mean) / spread
+    guide[:, 1:] *= _worth_hearing(first, beside, rows)
     locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, level_one.choice.learned, job)
     models = tuple(fit.model for fit in locals_)
-    levels = TwoLevels(as_model(level_one), _as_guide(level_one, crossed), forms, models, mean, spread)
+    levels = TwoLevels(as_model(level_one), forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
-    left_out = alone.within([crossed.values, *others])
+    left_out = alone.within([first, *others])
     return MembersFit(replace(alone, levels=levels), left_out, level_one, _learned(level_one, locals_))
 
 
-def _learned(level_one: GlobalFit, locals_: Sequence[LocalFit]) -> Learned | None:
+def _learned(level_one: CrossFit, locals_: Sequence[LocalFit]) -> Learned | None:
     own = level_one.choice.learned
     return None if own is None else Learned(own, tuple(fit.learned for fit in locals_))
 
@@ -197,49 +195,45 @@ def _fit_level_one(
     learned: Learned | None,
     job: Job,
     budget: Budget,
-) -> tuple[GlobalFit, CrossFit]:
-    """Level 1, and its honest values at all rows.
+) -> tuple[CrossFit, FloatArray]:
+    """Level 1, and its honest values at all rows, (n, 1).
 
     Of very many rows it is fitted to a sample, for which its few hundred centres are few enough. The other rows are new
     to it, and are guided as new rows are: by the mean of the two half fits.
     """
     sampled = rows.groups is None and len(rows) > GUIDING_ROWS
     seen = rows.some(np.arange(GUIDING_ROWS)) if sampled else rows  # rows come in random order
-    own = seen.X, seen.y, seen.frequencies
-    how: dict[str, Any] = {"groups": seen.groups, "seed": settings.seed, "budget": budget, "job": job}
     given = None if learned is None else learned.level_one
-    centers = replace(settings.centers, forms=forms, learned=given, guides=True)
-    fit = fit_global(*own, centers, scores=seen.scores, scoring=settings.scoring, **how)
-    crossed = cross_fit(fit, *own, settings.centers, **how)
-    if sampled:
-        guide, first = _as_guide(fit, crossed), as_model(fit)
-        new = predict_rows(lambda X: first.in_units(guide.values(fit.transform(X))), rows.X[GUIDING_ROWS:], job)
-        crossed = replace(crossed, values=np.vstack([crossed.values, new]))
-    return fit, crossed
+    fit = cross_fit(
+        seen.X,
+        seen.y,
+        seen.frequencies,
+        replace(settings.centers, forms=forms, learned=given, guides=True),
+        scores=seen.scores,
+        scoring=settings.scoring,
+        groups=seen.groups,
+        seed=settings.seed,
+        budget=budget,
+        job=job,
+    )
+    if not sampled:
+        return fit, fit.values
+    others = predict_rows(as_model(fit).predict, rows.X[GUIDING_ROWS:], job)
+    return fit, np.vstack([fit.values, others])
 
 
-def as_model(fit: GlobalFit) -> GlobalModel:
-    """A fitted level 1 as it predicts and is saved."""
-    model = fit.model
+def as_model(fit: CrossFit) -> GlobalModel:
+    """The mean of the half fits, as it predicts."""
     return GlobalModel(
         transform=fit.transform,
-        centers=model.basis.centers,
-        coef=model.dual,
-        kernel=model.basis.kernel,
-        intercepts=model.intercepts,
-        low=model.low,
-        high=model.high,
+        centers=fit.centers,
+        coef=fit.coef,
+        kernel=fit.kernel,
+        intercepts=fit.intercepts,
+        low=fit.low,
+        high=fit.high,
         means=fit.means,
         units=fit.units,
-    )
-
-
-def _as_guide(fit: GlobalFit, crossed: CrossFit) -> GuideModel:
-    return GuideModel(
-        centers=crossed.centers,
-        coef=crossed.coef,
-        kernel=fit.model.basis.kernel,
-        intercepts=crossed.intercepts,
     )
 
 

@@ -22,6 +22,8 @@ from skewridge.ridge.linear import LinearModel
 class GlobalModel(PicklesFields):
     """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
 
+    The mean of the two fits that gave the training rows their cross-fitted values.
+
     Attributes
     ----------
     transform : what rows go through first
@@ -52,42 +54,7 @@ class GlobalModel(PicklesFields):
 
     def predict_transformed(self, Z: FloatArray) -> FloatArray:
         """Predict one block of rows that went through the transform, (n, p)."""
-        return self.in_units(self.product(Z) + self.intercepts)
-
-    def in_units(self, values: FloatArray) -> FloatArray:
-        """Clip estimates, (n, p), and put them in the units of the response."""
-        return np.clip(values, self.low, self.high) * self.units + self.means
-
-
-@dataclass(frozen=True)
-class GuideModel(PicklesFields):
-    """q(x) = intercepts + sum_i coef_i k(transform x, centers_i): what local fits see of level 1.
-
-    The mean of the fits that gave the training rows their cross-fitted values. The fit to all rows
-    would be nearer to the responses of rare rows than these values are, and what local fits have
-    learned of such values would not hold for it.
-
-    Attributes
-    ----------
-    centers : (m, D) array of transformed rows
-    coef : (p, m) array
-    kernel : Kernel
-    intercepts : (p,) array
-    """
-
-    centers: FloatArray
-    coef: FloatArray
-    kernel: Kernel
-    intercepts: FloatArray
-
-    @cached_property
-    def product(self) -> Product:
-        """x -> k(x, centers) @ coef', prepared once."""
-        return self.kernel.product(self.centers, self.coef)
-
-    def values(self, Z: FloatArray) -> FloatArray:
-        """Values at one block of rows that went through level 1's transform, (n, p)."""
-        return self.product(Z) + self.intercepts
+        return np.clip(self.product(Z) + self.intercepts, self.low, self.high) * self.units + self.means
 
 
 @dataclass(frozen=True)
@@ -97,14 +64,12 @@ class TwoLevels:
     Attributes
     ----------
     level_one : GlobalModel
-    guide : GuideModel, level 1 as local fits see it
     forms : FeatureForms, that local fits see
     locals : tuple of LocalModel
     mean, spread : float, guides are (g - mean) / spread, of level 1 and of every companion
     """
 
     level_one: GlobalModel
-    guide: GuideModel
     forms: FeatureForms
     locals: tuple[LocalModel, ...]
     mean: float
@@ -118,10 +83,9 @@ class TwoLevels:
     def predict(self, X: FloatArray, beside: FloatArray) -> Iterator[FloatArray]:
         """Yield the members' predictions of one block of rows, each (n, 1); beside are companions'."""
         forms = self.forms(X)
-        Z = self._transformed(X, forms)
-        yield self.level_one.predict_transformed(Z)
-        seen = self.level_one.in_units(self.guide.values(Z))
-        guides = (np.hstack([seen, beside]) - self.mean) / self.spread
+        first = self.level_one.predict_transformed(self._transformed(X, forms))
+        yield first
+        guides = (np.hstack([first, beside]) - self.mean) / self.spread
         for model in self.locals:
             yield model.predict(forms, guides)
 

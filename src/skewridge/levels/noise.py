@@ -6,15 +6,13 @@ what is to be measured, so scales of training rows are cross-fitted; new rows ge
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import frexp
 from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.cross_fit import CrossFit, cross_fit
-from skewridge.centers.global_fit import GlobalFit, fit_global
+from skewridge.centers.cross_fit import cross_fit
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData
@@ -79,13 +77,12 @@ def fit_noise(
     labels = None if groups is None else groups[some]
     Z = np.column_stack([np.asarray(X[some]), prediction[some]])
     own = Z, sizes[some], weights[some], CenterSettings(**CENTERS, guides=True)
-    fit = fit_global(*own, groups=labels, seed=seed, budget=budget, job=job.here)
-    crossed = cross_fit(fit, *own, groups=labels, seed=seed, budget=budget, job=job.here)
-    if not _explains(crossed.values[:, 0], sizes[some, 0], weights[some]):
+    fit = cross_fit(*own, groups=labels, seed=seed, budget=budget, job=job.here)
+    if not _explains(fit.values[:, 0], sizes[some, 0], weights[some]):
         return alike
-    model = _mean_model(fit, crossed)
+    model = as_model(fit)
     scale = noise_scale(model, X, prediction, job.unkept)
-    scale[some] = np.exp(crossed.values[:, 0])
+    scale[some] = np.exp(fit.values[:, 0])
     return model, scale
 
 
@@ -122,8 +119,3 @@ def _explains(values: FloatArray, sizes: FloatArray, weights: FloatArray) -> boo
     mean = np.average(sizes, weights=weights)
     left, all_ = (float(np.average((sizes - guess) ** 2, weights=weights)) for guess in (values, mean))
     return left < (1.0 - LEAST_GAIN) * all_
-
-
-def _mean_model(fit: GlobalFit, crossed: CrossFit) -> GlobalModel:
-    """The mean of the fits that have seen one half of the rows each."""
-    return replace(as_model(fit), centers=crossed.centers, coef=crossed.coef, intercepts=crossed.intercepts)

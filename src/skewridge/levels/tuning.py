@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def tuning_of(
         members=members,
         weights=weights,
         honest_by=fit.honest_by,
-        level_one=None if level_one is None else _placed(level_one.tuning, kept[fit.distinct]),
+        level_one=None if level_one is None else level_one.tuning,
         ridges=np.array([found.ridge for found in learned]),
         trends=np.array([found.trends for found in learned]).reshape(shape),
         scales=_scales(fit),
@@ -73,11 +73,6 @@ def tuning_of(
 def _locally_learned(fit: BlendedFit) -> tuple[LearnedKernel, ...]:
     """What the local fits have learned, if there are any."""
     return () if fit.fit.learned is None else fit.fit.learned.locals
-
-
-def _placed(tuning: CenterTuning, places: IntArray) -> CenterTuning:
-    """The record with rows that dominate by their places in the data."""
-    return replace(tuning, dominant=places[tuning.dominant])
 
 
 def _scales(fit: BlendedFit) -> FloatArray:

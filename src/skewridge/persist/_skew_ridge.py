@@ -15,7 +15,7 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.levels.blend import Blend
 from skewridge.levels.fit import BlendedModel
-from skewridge.levels.model import GuideModel, Members, TwoLevels
+from skewridge.levels.model import Members, TwoLevels
 from skewridge.levels.risk import StatedRisk
 from skewridge.levels.tuning import LevelTuning
 from skewridge.persist._adaptive import CENTER_TUNING
@@ -24,7 +24,7 @@ from skewridge.persist._errors import NAMES, errors_hold
 from skewridge.persist._estimator import Estimator
 from skewridge.persist._forms import END, FORMS, GLOBAL, width_of
 from skewridge.persist._layouts import Field, Floats, Ints, Kind, Length, Number
-from skewridge.persist._regressors import FLAG, INTERVALS, POSITIVE, WHOLE, kernel_layout
+from skewridge.persist._regressors import FLAG, INTERVALS, POSITIVE, WHOLE
 from skewridge.ridge.linear import LinearModel
 
 
@@ -36,15 +36,11 @@ def _local_holds(model: LocalModel) -> bool:
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
-    """Whether level 1 takes the rows that local fits take, its guide is as wide, and these know forms and guides."""
+    """Whether level 1 takes the rows that local fits take, and these know forms and guides."""
     own = [levels.level_one.transform, levels.forms]
     widths = {width_of(transform) for transform in own}
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
     n_guides = {model.cells.n_guides for model in levels.locals}
-    guide, first = levels.guide, levels.level_one
-    wide = guide.centers.shape[1] == first.centers.shape[1] and len(guide.intercepts) == len(first.intercepts)
-    if not wide or guide.kernel != first.kernel:
-        return False
     return len(widths) == len(n_guides) == 1 and known and min(n_guides) > 0
 
 
@@ -120,21 +116,10 @@ LOCAL = Record(
     holds=_local_holds,
     alone=True,
 )
-GUIDE = Record(
-    GuideModel,
-    {
-        "centers": Floats("m *"),
-        "coef": Floats("p m"),
-        "kernel": kernel_layout("*"),
-        "intercepts": Floats("p"),
-    },
-    alone=True,
-)
 LEVELS = Record(
     TwoLevels,
     {
         "level_one": GLOBAL,
-        "guide": GUIDE,
         "forms": FORMS,
         "locals": Items(LOCAL, tuple),
         "mean": Number(),

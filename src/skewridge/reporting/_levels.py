@@ -55,7 +55,7 @@ def prediction_cost(case: Case) -> dict[str, Any]:
     """Kernel values for one prediction, on average over the training rows; bytes of the model."""
     size = _size(case)
     level_one = center_tuning(of_output(getattr(case.fitted, "tuning_", None), case))
-    centers = 0 if level_one is None else 3 * level_one.chosen["n_centers"]  # level 1 and its two half fits
+    centers = 0 if level_one is None else 2 * level_one.chosen["n_centers"]  # of both half fits
     values = centers + sum(_values(model.cells) for model in _local_models(case))
     return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
 
