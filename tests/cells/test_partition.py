@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.cells.partition import LEAF, random_partitions, rows_of_cells
+from skewridge.cells.partition import LEAF, SPLIT_ROWS, random_partitions, rows_of_cells
 from skewridge.kernels import _numpy
 
 
@@ -79,6 +79,15 @@ def test_splits_are_drawn_in_proportion_to_spread_and_leave_even_cells():
     shares = np.bincount(partitions.cells_of(Z).ravel()) / 4000
     assert shares.min() > 0.39
     assert shares.max() < 0.61
+
+
+def test_many_rows_are_split_by_the_first_of_them_or_by_all_where_these_are_alike():
+    Z = np.random.default_rng(0).normal(size=(3 * SPLIT_ROWS, 2))
+    shares = np.bincount(random_partitions(Z, seed=0, cell_size=len(Z) - 1).cells_of(Z).ravel()) / len(Z)
+    assert 0.36 < shares.min() <= shares.max() < 0.64  # 0.4 to 0.6 of the first
+    Z[:SPLIT_ROWS] = 1.0
+    alike = random_partitions(Z, seed=0, n_partitions=1, cell_size=SPLIT_ROWS + 1)
+    assert np.bincount(alike.cells_of(Z).ravel()).max() <= SPLIT_ROWS + 1
 
 
 def test_partitions_differ_by_number_and_by_seed_and_repeat_by_both():

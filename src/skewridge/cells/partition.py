@@ -24,6 +24,7 @@ LEAST_CELL_SIZE = 8  # so that every cell holds two rows, which leave-one-out ne
 QUANTILES = (0.4, 0.6)
 EVEN_SHARE = 0.25  # of a node's rows on the smaller side of a split that is taken as it was drawn
 ATTEMPTS = 8  # draws of a feature and a quantile, before the most even split of all is looked for
+SPLIT_ROWS = 4000  # of a node that a split is drawn by: rows come in random order
 SMALL_CELLS = 24  # no split makes a cell smaller than cell_size / 24
 LEAF = -1
 
@@ -108,9 +109,10 @@ def random_partitions(
     check_integer("n_partitions", n_partitions, 1)
     nodes: list[tuple[int, float, int]] = []
     roots, n_cells = [], 0
+    columns = np.ascontiguousarray(Z.T)  # a split reads one of them, of all its rows
     for partition in range(n_partitions if len(Z) > cell_size else 1):
         roots.append(len(nodes))
-        n_cells = _grow(Z, nodes, n_cells, (seed, partition), cell_size)
+        n_cells = _grow(columns, nodes, n_cells, (seed, partition), cell_size)
     feature, cut, child = zip(*nodes, strict=True)
     cuts = np.array(cut, dtype=np.float64)
     return Partitions(np.array(roots), np.array(feature), cuts, np.array(child))
@@ -143,7 +145,7 @@ def _at_most(rows: IntArray, cell_size: int, seed: int, cell: int) -> IntArray:
 
 
 def _grow(
-    Z: FloatArray,
+    columns: FloatArray,
     nodes: list[tuple[int, float, int]],
     n_cells: int,
     key: tuple[int, int],
@@ -151,53 +153,71 @@ def _grow(
 ) -> int:
     """Append the nodes of one tree, level by level; returns the number of cells so far."""
     root = len(nodes)
-    waiting = [np.arange(len(Z))]
+    waiting = [np.arange(columns.shape[1])]
     for number, rows in enumerate(waiting):  # which grows as nodes are split
         rng = np.random.default_rng([*key, number])
-        split = _draw_split(Z[rows], rng, cell_size) if len(rows) > cell_size else None
+        split = _draw_split(columns, rows, rng, cell_size) if len(rows) > cell_size else None
         if split is None:
             nodes.append((LEAF, 0.0, n_cells))
             n_cells += 1
         else:
             feature, cut = split
             nodes.append((feature, cut, root + len(waiting)))
-            left = Z[rows, feature] <= cut
+            left = columns[feature][rows] <= cut
             waiting += [rows[left], rows[~left]]
         waiting[number] = np.empty(0, dtype=np.int64)  # its rows are no longer needed
     return n_cells
 
 
 def _draw_split(
-    Z: FloatArray,
+    columns: FloatArray,
+    rows: IntArray,
     rng: np.random.Generator,
     cell_size: int,
 ) -> tuple[int, float] | None:
-    """Draw a feature and a cut that divides the rows evenly; None if nothing divides them."""
-    spread = _standard_deviations(Z)
+    """Draw a feature and a cut that divides some rows evenly; None if nothing divides them.
+
+    Of many rows the first, which are a random sample, decide, unless nothing divides these.
+    """
+    if len(rows) > SPLIT_ROWS:
+        found = _even_split(columns[:, rows[:SPLIT_ROWS]], rng, cell_size)
+        if found is not None:
+            return found
+    return _even_split(columns[:, rows], rng, cell_size)
+
+
+def _even_split(
+    columns: FloatArray,
+    rng: np.random.Generator,
+    cell_size: int,
+) -> tuple[int, float] | None:
+    """Draw a feature and a cut that divides all rows evenly, features (D, n); None if nothing divides them."""
+    spread = _standard_deviations(columns)
     total = spread.sum()
     if not total > 0:
         return None
     for _ in range(ATTEMPTS):
         feature = int(rng.choice(len(spread), p=spread / total))
-        cut = float(np.quantile(Z[:, feature], rng.uniform(*QUANTILES)))
-        share = float(np.mean(Z[:, feature] <= cut))
+        column = columns[feature]
+        cut = float(np.quantile(column, rng.uniform(*QUANTILES)))
+        share = float(np.mean(column <= cut))
         if EVEN_SHARE <= share <= 1.0 - EVEN_SHARE:
             return feature, cut
-    return _most_even_split(Z, max(2, cell_size // SMALL_CELLS))
+    return _most_even_split(columns, max(2, cell_size // SMALL_CELLS))
 
 
-def _standard_deviations(Z: FloatArray) -> FloatArray:
+def _standard_deviations(columns: FloatArray) -> FloatArray:
     """The columns' standard deviations, (D,), with one copy of the rows."""
-    moved = Z - Z[0]  # constant columns become exactly 0
-    mean = moved.mean(axis=0)
-    squares = np.einsum("ij,ij->j", moved, moved) / len(Z)
+    moved = columns - columns[:, :1]  # constant columns become exactly 0
+    mean = moved.mean(axis=1)
+    squares = np.einsum("ij,ij->i", moved, moved) / columns.shape[1]
     return np.sqrt(np.maximum(squares - mean * mean, 0.0))
 
 
-def _most_even_split(Z: FloatArray, least: int) -> tuple[int, float] | None:
+def _most_even_split(columns: FloatArray, least: int) -> tuple[int, float] | None:
     """The feature and the cut whose smaller side is largest; None if that is below ``least``."""
     best, found = least - 1, None
-    for feature, column in enumerate(Z.T):
+    for feature, column in enumerate(columns):
         values, counts = np.unique(column, return_counts=True)
         below = np.cumsum(counts)[:-1]
         smaller = np.minimum(below, len(column) - below)
