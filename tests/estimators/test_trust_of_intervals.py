@@ -229,8 +229,27 @@ def test_rows_that_shift_a_fit_are_told_and_do_not_shift_its_intervals():
     with pytest.warns(UserWarning, match="off by 835.* a few extreme ones decide the fit.*sample_weight of 0"):
         model = SkewRidge(random_state=0).fit(rows, y)
     assert 0.85 < covered(model, points, responses) < 0.95
-    rows, y, _, _ = mostly_zero(0)
+    with pytest.warns(UserWarning, match="a few extreme ones decide the fit"):
+        LocalKernelRidge(random_state=0).fit(rows, y)
+    times = {"sample_weight": np.full(1000, 10.0)}
+    for copied, how in (((rows, y), times), ((np.repeat(rows, 5, axis=0), np.repeat(y, 5)), {})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = SkewRidge(random_state=0).fit(*copied, **how)
+            assert 0.85 < covered(model, points, responses) < 0.95
+
+
+def test_large_responses_that_are_not_few_are_no_gross_errors():
+    """Nearly equal responses beside 45% of large ones: what is usual is not told by the median deviation."""
+    rng = np.random.default_rng(0)
+    skewed = rng.random((1500, 2))
+    large = rng.random(1500) < 0.45
+    tables = [
+        mostly_zero(0)[:2],
+        (skewed, np.where(large, rng.exponential(1 + 3 * skewed[:, 0]), 1e-3 * rng.normal(size=1500))),
+    ]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        SkewRidge(random_state=0).fit(rows, y)
+        for rows, y in tables:
+            SkewRidge(random_state=0).fit(rows, y)
     assert not any("extreme ones decide" in str(one.message) for one in told)

@@ -14,6 +14,7 @@ from skewridge.levels.fit import fit_blended
 from skewridge.levels.members import LevelSettings, fit_beside, fit_members
 from skewridge.levels.outer_folds import fit_outer
 from skewridge.levels.rows import Rows
+from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from tests.levels.test_outer_folds import outer_rows
 
 
@@ -223,6 +224,16 @@ def test_a_companion_far_worse_than_level_one_joins_the_blend_and_guides_nothing
     members = [fit.members.predict(new, value * np.ones((30, 1))) for fit, value in zip(fits, (0.1, -0.1), strict=True)]
     for own, other in zip(members[0][:-1], members[1][:-1], strict=True):
         assert np.array_equal(own, other)  # whatever it has said, or says of new rows
+
+
+def test_a_guide_that_some_folds_ignore_has_the_mean_of_the_others():
+    own, other = (
+        LearnedKernel(np.array([1.0, s]), 0.1, np.array([t]), np.zeros(1)) for s, t in ((4.0, 9.0), (1.0, 1.0))
+    )
+    silent = own.without_guides(np.array([True]))
+    some, none = average_kernel([own, silent, other]), average_kernel([silent, silent])
+    np.testing.assert_allclose([some.scales[1], some.trends[0]], [2.0, 3.0])
+    np.testing.assert_allclose([none.scales[0], none.scales[1], none.trends[0]], [1.0, 0.0, 0.0])
 
 
 def test_a_companion_as_good_as_level_one_guides():

@@ -83,3 +83,5 @@ def test_cells_of_very_many_rows_are_smaller_and_counted_so():
     million, fixed = (LevelSize(10**6, 8, cell_size=size) for size in (None, 1000))
     assert levels_flops(million) < 0.3 * levels_flops(fixed)
     assert LevelSettings().local("matern32", 10**6).cell_size == million.rows_a_cell
+    needs = [levels_bytes(LevelSize(n, 2), 64) for n in range(100_000, 1_000_000, 50_000)]
+    assert np.all(np.diff(needs) > 0.0)  # or the most rows that a memory holds could not be looked for

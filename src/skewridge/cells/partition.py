@@ -92,9 +92,10 @@ def random_partitions(
 ) -> Partitions:
     """Grow random partitions of scaled rows Z, (N, D), into cells of at most ``cell_size`` rows.
 
-    Up to ``cell_size`` rows are one cell of one partition. Every split leaves at least
-    cell_size / 24 rows on either side; rows that no such split divides stay together even if they
-    are more than ``cell_size``, and :func:`rows_of_cells` draws those that the cell is fitted to.
+    Rows come in random order: splits of many are drawn by the first of them. Up to ``cell_size``
+    rows are one cell of one partition. Every split leaves at least cell_size / 24 rows on either
+    side; rows that no such split divides stay together even if they are more than ``cell_size``,
+    and :func:`rows_of_cells` draws those that the cell is fitted to.
 
     Examples
     --------

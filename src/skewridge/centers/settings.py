@@ -30,8 +30,8 @@ class CenterSettings:
     bounds : what predictions stay between: "auto" (the range of y plus a tenth), None, or the ends
     forms : FeatureForms of the columns where scales are learned; None: those of the rows
     learned : LearnedKernel over all of these forms, instead of learning
-    guides : True for level 1 of two levels, where local fits see and correct it: a shorter ladder of
-        fewer centres, and no importances
+    guides : True for :func:`~skewridge.centers.cross_fit.cross_fit`, whose values local fits see and correct: a
+        shorter ladder, and only halves are fitted
     n_steps : int, of learning scales
     """
 

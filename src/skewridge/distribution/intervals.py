@@ -19,7 +19,9 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.distribution.joining import join_slices
 from skewridge.distribution.shape import ErrorShape, shape_of
-from skewridge.features.scaling import weighted_median
+from skewridge.engine.chunked import RowData
+from skewridge.features.scaling import shared_shift, weighted_median
+from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
@@ -143,24 +145,33 @@ class Unseen:
         return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale)
 
 
-def with_shared_shift(prediction: FloatArray, Y: FloatArray, weights: FloatArray) -> FloatArray:
+def with_shared_shift(
+    prediction: FloatArray, Y: FloatArray, weights: FloatArray, X: RowData | None = None
+) -> FloatArray:
     """Left-out predictions, (n, p), about the shift of the whole fit instead of that of fits without a row.
 
-    A few gross errors shift a fit, and with it every error, by n times what a row has to do with it. Without one of n
-    rows the shift is n / (n - 1) as large; new rows see that of the whole fit. Elsewhere the median error is small, and
-    an nth of it nothing.
+    A few gross errors shift a fit, and with it every error. Without rows of weight f in all, those with the same x,
+    of a whole weight W, the shift is W / (W - f) as large; new rows see that of the whole fit. What no row shifts so
+    stays as it is.
 
     Examples
     --------
     >>> import numpy as np
-    >>> y = np.array([[0.0], [0.0], [0.0], [8.0]])  # the mean is 2; without one of the first three 8 / 3
-    >>> with_shared_shift(np.array([[8.0], [8.0], [8.0], [0.0]]) / 3, y, np.ones(4))[:3].ravel()
-    array([2., 2., 2.])
+    >>> y = np.append(np.zeros(30), np.arange(10.0))[:, None]
+    >>> y[0] = 4e5  # the mean is 10,001; without another row 400,000 / 39 and more
+    >>> left_out = (y.sum() - y) / 39
+    >>> np.abs(with_shared_shift(left_out, y, np.ones(40))[1:30] - y.mean()).max() < 1e-9
+    np.True_
     """
-    if not len(Y):  # a single row, which none is left out of
+    pairs = zip(Y.T, prediction.T, strict=True)
+    shifts = np.array([shared_shift(own - left_out, own, weights) for own, left_out in pairs])
+    if not shifts.any():
         return prediction
-    medians = np.array([weighted_median(own, weights) for own in (Y - prediction).T])
-    return np.asarray(prediction + medians / weights.sum())
+    together = weights
+    if X is not None:
+        _, totals, member = distinct_rows([X], weights, seed=0)
+        together = totals[member]
+    return np.asarray(prediction + np.outer(together / weights.sum(), shifts))
 
 
 def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, folds: IntArray) -> bool:

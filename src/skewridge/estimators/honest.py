@@ -173,7 +173,7 @@ class HonestEstimator(KernelEstimator):
         X, groups = getattr(self, "_seen", (None, None))
         left_out, Y, weights = self._honest
         if groups is None:
-            left_out = with_shared_shift(left_out, Y, weights)
+            left_out = with_shared_shift(left_out, Y, weights, X)
         return Unseen(left_out, Y, weights, "left out", X=X, groups=groups)
 
     def _unseen_already(self) -> Unseen:

@@ -20,8 +20,10 @@ from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaling import is_constant
+from skewridge.levels.fit import shift_of
 from skewridge.levels.planning import LevelSize, is_small, require_memory
 from skewridge.levels.risk import stated_risk
+from skewridge.levels.tuning import concern_of_shift
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
 
@@ -157,6 +159,10 @@ class LocalKernelRidge(HonestEstimator):
             for own, predicted in zip(Y.T, honest.T, strict=True)
         ]
         self.risk_ = self._one_or_all([self._placed(risk, kept) for risk in risks])
+        for own, predicted in zip(Y.T, honest.T, strict=True):
+            shift = shift_of(predicted, own, weights)
+            if shift:
+                warn_user(concern_of_shift(shift))
         if together is None:
             warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))
         if fit is not None and not fit.learned.learned:

@@ -63,9 +63,10 @@ class SkewRidge(HonestEstimator):
         end may be None, as in ``(0, None)``.
     companions : list or tuple of regressors, default=None
         Any scikit-learn regressors, such as boosted trees or a pipeline, that join level 1. Each is cloned and
-        cross-fitted, and what it predicts for rows that it has not seen is a coordinate and a trend of the local
-        fits and a member of the blend. It sees the columns of X as an array without names, one row for every
-        distinct x, with ``sample_weight`` where rows occur more than once.
+        cross-fitted, and what it predicts for rows that it has not seen is a member of the blend and, unless its
+        squared error is over 1.5 times that of level 1, a coordinate and a trend of the local fits. It sees the
+        columns of X as an array without names, one row for every distinct x, with ``sample_weight`` where rows
+        occur more than once.
     memory_limit : int or str, optional
         In bytes, or a text such as "2GB"; a fit that needs more is refused before it starts. None: the machine's
         memory. What companions need is theirs, and not counted.
@@ -178,7 +179,7 @@ class SkewRidge(HonestEstimator):
         repeated(Y.shape[1])
         fits = [self._fit_output(rows, column, weights, together, seed, job) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
-        tunings = [tuning_of(fit, self._kernels, kept, names) for fit in fits]
+        tunings = [tuning_of(fit, self._kernels, names) for fit in fits]
         for fit in fits if len(kept) < len(X) else ():  # what cannot be predicted is refused before anything changes
             companion_values(fit.companions, np.delete(X, kept, axis=0))
 

@@ -15,7 +15,7 @@ from skewridge.engine.passes import extremes, sum_rows
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant
 ROUNDING = 8 * float(np.finfo(np.float64).eps)  # a response that varies by no more than this share of its size is
-MOST_SHIFT = 10.0  # the largest median error of a sound fit, in median deviations of the response
+MOST_SHIFT = 10.0  # the largest median error of a sound fit, in what nine tenths of responses are off their median
 FEWEST_SHIFTED = 30  # rows: a median of fewer says little
 
 
@@ -58,15 +58,15 @@ def moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
     return low + mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
 
 
-def weighted_median(values: FloatArray, weights: FloatArray) -> float:
-    """The least value that half of the weight does not exceed."""
+def weighted_median(values: FloatArray, weights: FloatArray, level: float = 0.5) -> float:
+    """The least value that half of the weight, or another share of it, does not exceed."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2.0)])
+    return float(values[order][np.searchsorted(reached, level * reached[-1])])
 
 
 def shared_shift(errors: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """The median error where it is far larger than responses differ, as a few extreme ones make it; else 0.
+    """The median error where a few extreme responses make it far larger than nine tenths of all differ; else 0.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def shared_shift(errors: FloatArray, y: FloatArray, weights: FloatArray) -> floa
     if len(y) < FEWEST_SHIFTED:
         return 0.0
     middle = weighted_median(y, weights)
-    usual = weighted_median(np.abs(y - middle), weights)
+    usual = weighted_median(np.abs(y - middle), weights, level=0.9)
     shift = weighted_median(errors, weights)
     return shift if abs(shift) > MOST_SHIFT * usual > 0.0 else 0.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.engine.following import announce
 from skewridge.engine.job import Job
@@ -51,7 +51,6 @@ class BlendedFit:
     risk : StatedRisk, from them
     honest_by : how they were left out, in words
     fit : MembersFit
-    distinct : (n,) array, where among the rows each distinct x is first found
     companions : fitted to all rows; none where there are no levels
     adjacent : Adjacency of rows in the file; None where groups or an order are known, or there are no levels
     shift : float, by which a few extreme responses put all honest predictions off; 0 where they do not
@@ -62,7 +61,6 @@ class BlendedFit:
     risk: StatedRisk
     honest_by: str
     fit: MembersFit
-    distinct: IntArray
     companions: tuple[FittedCompanion, ...] = ()
     adjacent: Adjacency | None = None
     shift: float = 0.0
@@ -101,7 +99,8 @@ def fit_blended(
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted, distinct.groups)
     deal, levels = _deal(X, y, distinct, groups), has_levels(rows, settings)
     if levels:
-        work = LevelWork(len(rows), X.shape[1], settings, job.here.n_threads, scores is not None)
+        how = {"scored": scores is not None, "grouped": groups is not None}
+        work = LevelWork(len(rows), X.shape[1], settings, job.here.n_threads, **how)
         announce(lambda: level_stages(work, outer=deal is not None))
     beside = fit_beside(rows, settings, job)
     outer = None
@@ -123,14 +122,14 @@ def fit_blended(
         risk=stated_risk(y, predictions, weights, member=distinct.member, draws=distinct.draws),
         honest_by=_honest_by(groups, outer is not None),
         fit=fit,
-        distinct=distinct.rows,
         companions=beside.fitted,
         adjacent=_adjacent(fit, X, distinct) if groups is None else None,
-        shift=_shift(predictions, y, weights),
+        shift=shift_of(predictions, y, weights),
     )
 
 
-def _shift(predictions: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+def shift_of(predictions: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+    """By how much a few extreme responses put off predictions, where these are known; 0 where they do not."""
     known = ~np.isnan(predictions)
     own = y[known]
     return shared_shift(predictions[known] - own, own, weights[known]) if known.any() else 0.0

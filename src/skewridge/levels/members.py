@@ -16,9 +16,9 @@ import numpy as np
 from skewridge._typing import BoolArray, FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
 from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
-from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
+from skewridge.centers.cross_fit import CROSS_FITTING, CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.following import aside
+from skewridge.engine.following import aside, part
 from skewridge.engine.heap import give_back
 from skewridge.engine.job import Job, run
 from skewridge.engine.memory import MACHINE, Budget
@@ -32,6 +32,7 @@ from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.learning import N_STEPS
 from skewridge.ridge.linear import LinearModel, fit_linear
+from skewridge.ridge.work import values_work
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
 MOST_ERROR = 1.5  # of level 1's squared error, cross-fitted, that a companion may have and guide the local fits
@@ -152,7 +153,7 @@ def fit_members(
     forms: FeatureForms | None = None,
     learned: Learned | None = None,
 ) -> MembersFit:
-    """Fit every member to all rows; level 1 first, since the local fits see it.
+    """Fit every member; level 1 first, since the local fits see it.
 
     Parameters
     ----------
@@ -218,8 +219,10 @@ def _fit_level_one(
     )
     if not sampled:
         return fit, fit.values
-    others = predict_rows(as_model(fit).predict, rows.X[GUIDING_ROWS:], job)
-    return fit, np.vstack([fit.values, others])
+    others = rows.X[GUIDING_ROWS:]
+    with part(CROSS_FITTING, values_work(len(others), *fit.centers.shape)):
+        values = predict_rows(as_model(fit).predict, others, job)
+    return fit, np.vstack([fit.values, values])
 
 
 def as_model(fit: CrossFit) -> GlobalModel:

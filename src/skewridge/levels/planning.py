@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
-from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.ridge.draws import BATCHES, batch_rows
@@ -91,7 +91,7 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
         size.n_outputs,
         n_threads=max(1, n_threads // side_by_side),
         n_partitions=size.n_partitions,
-        cell_size=size.rows_a_cell,
+        cell_size=size.cell_size or GUIDED_CELL_SIZE,  # never less for more rows, copies among them or not
     )
     learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
     return copies + side_by_side * (cells + learning) + size.n_rows * bytes_per_row(size)

@@ -11,9 +11,10 @@ from skewridge.centers.stages import CenterWork, center_stages, cross_fit_parts
 from skewridge.engine.memory import MACHINE
 from skewridge.engine.passes import BLOCK_ROWS
 from skewridge.engine.progress import Stage, speedup
-from skewridge.levels.members import LevelSettings
+from skewridge.levels.members import GUIDING_ROWS, LevelSettings
 from skewridge.levels.planning import N_OUTER_FOLDS, OUTER_STEPS
 from skewridge.ridge.learning import LEARNING, LEARNING_LOCALLY
+from skewridge.ridge.work import values_work
 
 OUTER_FOLDS = "outer folds"
 
@@ -28,6 +29,7 @@ class LevelWork:
     settings : LevelSettings
     n_threads : int
     scored : bool, True if rows count differently
+    grouped : bool, True if rows are left out by groups or in an order: level 1 then sees all of them
     """
 
     n_rows: int
@@ -35,6 +37,12 @@ class LevelWork:
     settings: LevelSettings
     n_threads: int
     scored: bool
+    grouped: bool = False
+
+    @property
+    def n_seen(self) -> int:
+        """Rows that level 1 is fitted to."""
+        return self.n_rows if self.grouped else min(self.n_rows, GUIDING_ROWS)
 
 
 def level_stages(work: LevelWork, outer: bool) -> list[Stage]:
@@ -61,13 +69,19 @@ def _fit_stages(work: LevelWork) -> list[Stage]:
     stages = local_stages(work.n_rows, width, work.settings.local(kernels[0], work.n_rows), inner)
     return [
         *center_stages(centers),
-        Stage(CROSS_FITTING, cross_fit_parts(centers, N_PARTS), crossing),
+        Stage(CROSS_FITTING, [*cross_fit_parts(centers, N_PARTS), *_others(work, centers)], crossing),
         *(Stage(own.label, [*own.parts] * len(kernels), own.speedup * beside) for own in stages),
     ]
 
 
+def _others(work: LevelWork, centers: CenterWork) -> list[float]:
+    """Level 1's values at rows that it is not fitted to."""
+    n_others = work.n_rows - work.n_seen
+    return [values_work(n_others, N_PARTS * centers.n_centers, centers.n_features)] if n_others else []
+
+
 def _center_work(work: LevelWork) -> CenterWork:
-    n, d = work.n_rows, work.n_columns
+    n, d = work.n_seen, work.n_columns
     return CenterWork(
         size=FitSize(n, d, 1, n * d),
         n_distinct=n,

@@ -49,10 +49,8 @@ class LevelTuning:
         return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
 
 
-def tuning_of(
-    fit: BlendedFit, kernels: tuple[str, ...], kept: IntArray, companions: tuple[str, ...] = ()
-) -> LevelTuning:
-    """Describe a fit; ``kept`` are the places of its rows in the data, companions come by name."""
+def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], companions: tuple[str, ...] = ()) -> LevelTuning:
+    """Describe a fit; companions come by name."""
     level_one, learned = fit.fit.level_one, _locally_learned(fit)
     members, shape = (GLOBAL, *kernels, LINEAR, *companions), (len(learned), 1 + len(companions))
     own, weights = fit.model.blend.weights[:, 0], np.zeros(len(members))
@@ -84,6 +82,15 @@ def _scales(fit: BlendedFit) -> FloatArray:
     return np.array([level_one.column_scale, *own])
 
 
+def concern_of_shift(shift: float) -> str:
+    """What a user should know of left-out predictions that a few extreme responses put off."""
+    return (
+        f"Predictions of rows that were left out are off by {shift:.4g} for most rows, far more than most "
+        "responses differ: a few extreme ones decide the fit. If they are wrong, correct them, drop them or give "
+        "them a sample_weight of 0; if they are right, a fit to the logarithm of y may serve better."
+    )
+
+
 def concerns(fit: BlendedFit) -> Iterator[str]:
     """Yield what a user should know before trusting a fit."""
     risk = fit.risk
@@ -94,11 +101,7 @@ def concerns(fit: BlendedFit) -> Iterator[str]:
             "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
         )
     if fit.shift:
-        yield (
-            f"Predictions of rows that were left out are off by {fit.shift:.4g} for most rows, far more than most "
-            "responses differ: a few extreme ones decide the fit. If they are wrong, correct them, drop them or give "
-            "them a sample_weight of 0; if they are right, a fit to the logarithm of y may serve better."
-        )
+        yield concern_of_shift(fit.shift)
     if not fit.model.blend.weights.any() and fit.fit.members.levels is not None:
         yield (
             "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "

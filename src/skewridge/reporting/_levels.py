@@ -8,7 +8,7 @@ import numpy as np
 
 from skewridge._row_names import row_name
 from skewridge.levels.planning import bytes_per_row, levels_bytes, levels_flops
-from skewridge.plots.data import center_tuning, importance_bars
+from skewridge.plots.data import importance_bars
 from skewridge.reporting._case import Case
 
 
@@ -54,8 +54,8 @@ def fit_cost(case: Case) -> dict[str, Any]:
 def prediction_cost(case: Case) -> dict[str, Any]:
     """Kernel values for one prediction, on average over the training rows; bytes of the model."""
     size = _size(case)
-    level_one = center_tuning(of_output(getattr(case.fitted, "tuning_", None), case))
-    centers = 0 if level_one is None else 2 * level_one.chosen["n_centers"]  # of both half fits
+    level_one = of_output(getattr(case.fitted, "global_", None), case)
+    centers = 0 if level_one is None else len(level_one.centers)
     values = centers + sum(_values(model.cells) for model in _local_models(case))
     return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
 

@@ -57,7 +57,7 @@ def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     """Return the geometric means of scales, ridges and trends that were learned on parts of the rows.
 
     Learned scales of a small table vary with the rows they were learned on; their mean over parts
-    varies less. A guide that one of them ignores is ignored.
+    varies less. A guide that some of them ignore has the mean of the others.
 
     Examples
     --------
@@ -66,8 +66,10 @@ def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     >>> average_kernel([one, other]).scales, average_kernel([one, other]).ridge
     (array([2.]), 2.0)
     """
-    with np.errstate(divide="ignore"):  # a guide that is ignored: the mean is 0 again
-        theta = np.log([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
-    values, d = np.exp(theta.mean(axis=0)), len(kernels[0].scales)
+    found = np.array([np.concatenate([own.scales, [own.ridge], own.trends]) for own in kernels])
+    d = len(kernels[0].scales)
+    heard = found > 0.0
+    theta = np.log(np.where(heard, found, 1.0)).sum(axis=0) / np.maximum(heard.sum(axis=0), 1)
+    values = np.where(heard.any(axis=0), np.exp(theta), 0.0)
     losses = np.concatenate([own.losses for own in kernels])
     return LearnedKernel(values[:d], float(values[d]), values[d + 1 :], losses)
