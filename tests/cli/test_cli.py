@@ -660,6 +660,14 @@ def test_ctrl_c_leaves_nothing_half_written(folder):
     assert files(folder) == before
 
 
+def test_ctrl_c_before_or_after_a_command_ends_without_a_traceback(monkeypatch):
+    def interrupted(**_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skewridge.cli._app.app", interrupted)
+    assert main(["--help"]) == 130
+
+
 def test_help_is_quick_and_a_reader_may_leave(model):
     code = (
         "import sys; from skewridge.cli import main; assert main(['--help']) == 0; "

@@ -26,4 +26,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(args=None if arguments is None else list(arguments), prog_name="skewridge")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except KeyboardInterrupt:  # before a command has begun, or after it has ended
+        return INTERRUPTED
     return 0
