@@ -113,15 +113,17 @@ COMMANDS = {
 
 
 def command(arguments, out):
-    """Run a command as a person would, its words in a file."""
+    """Run a command as a person would, its words in a file; Ctrl-C reaches the command, and what is here does not."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    said = io.StringIO()
+    said, code = io.StringIO(), None
     said.fileno = lambda: 1
     with redirect_stdout(said), redirect_stderr(said):
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             code = skewridge(arguments)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         except KeyboardInterrupt:
-            code = 77  # nobody caught it
+            code = 77 if code is None else code  # nobody caught it, or it came too late
     Path(out).write_text(json.dumps([code, said.getvalue()]))
     return code
 
@@ -148,6 +150,7 @@ def checked(name, folder, before, out):
 def interrupts(folder, tries):
     """Interrupt every command in turn, at moments spread over the time that it takes."""
     os.chdir(folder)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # in children too, until their command begins
     rng, out = np.random.default_rng(0), folder.parent / f"{folder.name}.json"
     table = pd.DataFrame(rng.normal(size=(1500, 4)), columns=list("abcd")).assign(t=rng.choice(list("uvw"), 1500))
     table = table.assign(y=np.exp(table["a"]))
