@@ -10,6 +10,7 @@ Work is done in forks of this process, which has everything imported and nothing
 import io
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -109,6 +110,9 @@ COMMANDS = {
     "info": ["info", "model.skr"],
     "diagnose": ["diagnose", "table.csv", "-t", "y"],
     "plan": ["plan", "table.csv", "-t", "y", "--json"],
+    "compare": ["compare", "model.skr", "other.skr", "table.csv"],
+    "explain": ["explain", "model.skr", "table.csv"],
+    "demo": ["demo", "."],
 }
 
 
@@ -140,6 +144,8 @@ def checked(name, folder, before, out):
             load_model(path)
         elif path.suffix == ".html":
             assert path.read_text(encoding="utf-8").rstrip().endswith("</html>")
+        elif path.suffix == ".png":
+            assert path.read_bytes()[-8:-4] == b"IEND"
         else:
             read = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
             assert len(read(path)) == 1500
@@ -157,6 +163,7 @@ def interrupts(folder, tries):
     table.to_csv("table.csv", index=False)
     table[:80].to_csv("small.csv", index=False)
     assert ended(forked(command, ["fit", "table.csv", "-t", "y", "--holdout", "0", *QUICK], out)) == 0
+    shutil.copy("model.skr", "other.skr")
     before, took, hit = set(folder.iterdir()), {}, 0
     for name, arguments in COMMANDS.items():
         took[name] = seconds_of(command, arguments, out)

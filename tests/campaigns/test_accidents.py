@@ -27,7 +27,7 @@ NOBODY = 65534
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("task", "tries"), [("drivers", 60), ("interrupts", 108), ("writers", 400)])
+@pytest.mark.parametrize(("task", "tries"), [("drivers", 60), ("interrupts", 144), ("writers", 400)])
 def test_what_is_killed_or_interrupted_leaves_whole_files_and_the_same_bits(task, tries, tmp_path, record_property):
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.campaigns.accidents", task, tmp_path, str(tries)],
