@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skewridge._garbage import no_collection
 from skewridge._version import __version__
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name's module when the name is first used: ``import skewridge`` stays cheap."""
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    if name not in _HOMES:
+    if name not in _HOMES and name not in _MODULES:
         raise AttributeError(f"module 'skewridge' has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    with no_collection():
+        module = import_module(f".{_HOMES.get(name, name)}", __name__)
+    return getattr(module, name) if name in _HOMES else module
 
 
 def __dir__() -> list[str]:

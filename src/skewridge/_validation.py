@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skewridge._garbage import no_collection
+
 TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
 LARGEST = 1e150  # squares of larger numbers overflow
 FEWEST_TIMES = 0.1  # that a row occurs on average; weights below it are no counts
@@ -285,7 +287,8 @@ def compiles() -> bool:
 def _imports_numba() -> bool:
     """Import numba, once and only when compiled loops are about to be used: half a second."""
     try:
-        import_module("numba")
+        with no_collection():
+            import_module("numba")
     except (ImportError, OSError, ValueError) as error:  # such as a numpy that it does not go with
         if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
             warn_user(

@@ -30,6 +30,7 @@ from skewridge.kernels._row_calls import (
     similarity_of,
     slope_of,
 )
+from skewridge.linalg._compiling import called, inner, loop, shared
 from skewridge.linalg.lapack import NOT_FINITE
 
 TILE_ROWS = 64
@@ -41,11 +42,11 @@ MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them eac
 def _by_kernel(first, second):  # type: ignore[no-untyped-def]
     """Let a loop be called with a kernel's code: its row functions are looked up, compiled if need be."""
 
-    def decorate(loop):  # type: ignore[no-untyped-def]
-        @wraps(loop.py_func)
+    def decorate(compiled):  # type: ignore[no-untyped-def]
+        @wraps(compiled)
         def call(code, degree, points, *others):  # type: ignore[no-untyped-def]
             dtype = points.dtype
-            return loop((first(code, dtype), second(code, dtype), code), degree, points, *others)
+            return compiled((first(code, dtype), second(code, dtype), code), degree, points, *others)
 
         return call
 
@@ -59,7 +60,7 @@ def _kernel_row(calls, degree, x, right, start, stop, row):
     call_profile(calls[1], degree, row, stop - start)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract", "reassoc"})
+@inner(fastmath={"contract", "reassoc"})
 def _dot(a, b, m):
     total = a.dtype.type(0)
     for j in range(m):
@@ -67,14 +68,14 @@ def _dot(a, b, m):
     return total
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _add_products(row, coef, start, stop, out):
     """Add row @ coef[q, start:stop] to every output."""
     for q in range(coef.shape[0]):
         out[q] += _dot(row, coef[q, start:stop], stop - start)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _from_products(calls, row, own, norms, m):
     """Squared distances from inner products: ||x||^2 + ||z||^2 - 2 x.z."""
     if calls[2] != POLYNOMIAL:
@@ -83,7 +84,7 @@ def _from_products(calls, row, own, norms, m):
             row[j] = max(own + norms[j] - two * row[j], zero)
 
 
-@njit(nogil=True, cache=True)
+@shared()
 def _gram_lower(calls, degree, left, right, out):
     """The lower triangle (diagonal included) of k(X, X); right is left feature by feature."""
     first = np.int64(0)  # a literal 0 would be compiled for once more
@@ -91,11 +92,11 @@ def _gram_lower(calls, degree, left, right, out):
         _kernel_row(calls, degree, left[i], right, first, i + 1, out[i])
 
 
-gram_lower = _by_kernel(similarity_of, profile_of)(_gram_lower)
+gram_lower = _by_kernel(similarity_of, profile_of)(called(_gram_lower))
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def cross(calls, degree, left, right, out):
     """k(X, Z)."""
     first = np.int64(0)
@@ -103,7 +104,7 @@ def cross(calls, degree, left, right, out):
         _kernel_row(calls, degree, left[i], right, first, right.shape[1], out[i])
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _copy_rows(rows, top, n_rows, out):
     """Copy some rows, entry by entry: an assignment of slices takes numba two seconds to compile."""
     for i in range(n_rows):
@@ -111,14 +112,14 @@ def _copy_rows(rows, top, n_rows, out):
             out[i, f] = rows[top + i, f]
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _tile_of(left):
     """Room for a tile's left points and products: always whole, since BLAS treats fewer rows otherwise."""
     block = np.zeros((TILE_ROWS, left.shape[1]), dtype=left.dtype)
     return block, np.empty(TILE_ROWS * TILE_COLUMNS, dtype=left.dtype)
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _blas_values(calls, degree, block, n_rows, rows, norms, tile):
     """Kernel values of a tile's first rows, (TILE_ROWS, m): inner products by BLAS, then the profile."""
     m = rows.shape[0]
@@ -130,7 +131,7 @@ def _blas_values(calls, degree, block, n_rows, rows, norms, tile):
     return values
 
 
-@njit(nogil=True, cache=True)
+@shared()
 def _cross_blas(calls, degree, left, rows, norms, lower, out):
     """k(X, Z) with inner products by BLAS, see matvec_blas; lower: no tile right of the diagonal."""
     n, m = out.shape
@@ -146,11 +147,11 @@ def _cross_blas(calls, degree, left, rows, norms, lower, out):
                     out[top + i, start + j] = values[i, j]
 
 
-cross_blas = _by_kernel(similarity_of, profile_of)(_cross_blas)
+cross_blas = _by_kernel(similarity_of, profile_of)(called(_cross_blas))
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def similarity_upper(calls, degree, left, right, out, diagonal):
     """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
     n = left.shape[0]
@@ -160,7 +161,7 @@ def similarity_upper(calls, degree, left, right, out, diagonal):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def similarity(calls, degree, left, right, out):
     """The similarities of X and Z."""
     first = np.int64(0)
@@ -168,7 +169,8 @@ def similarity(calls, degree, left, right, out):
         call_similarity(calls[0], left[i], right, first, right.shape[1], out[i])
 
 
-@njit(nogil=True, cache=True)
+@_by_kernel(similarity_of, profile_of)
+@loop()
 def _rescaled(calls, degree, out, similarities, factor):
     m = out.shape[1]
     for i in range(out.shape[0]):
@@ -179,11 +181,11 @@ def _rescaled(calls, degree, out, similarities, factor):
 
 def rescaled(code, degree, similarities, factor, out):
     """Kernel values from similarities of points that are stretched by a factor more."""
-    _by_kernel(similarity_of, profile_of)(_rescaled)(code, degree, out, similarities, factor)
+    _rescaled(code, degree, out, similarities, factor)
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def rescaled_below(calls, degree, square, diagonal, factor):
     """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
     n = square.shape[0]
@@ -199,7 +201,7 @@ def rescaled_below(calls, degree, square, diagonal, factor):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def matvec(calls, degree, left, right, coef, out):
     """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
@@ -215,7 +217,7 @@ def matvec(calls, degree, left, right, coef, out):
                 _add_products(row, coef, start, stop, out[i])
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _add_residual_moments(row, coef, weight, target, out):
     """Add weight * (target - row @ coef') * row to out, (p, m)."""
     m = row.size
@@ -226,7 +228,7 @@ def _add_residual_moments(row, coef, weight, target, out):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def residual_moments(calls, degree, left, right, coef, weights, targets, out):
     """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
     n, m = left.shape[0], right.shape[1]
@@ -242,7 +244,7 @@ def residual_moments(calls, degree, left, right, coef, weights, targets, out):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targets, out):
     """residual_moments with inner products by BLAS, see matvec_blas."""
     n, m = left.shape[0], rows.shape[0]
@@ -261,7 +263,7 @@ def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targe
             _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _nearest(calls, x, low, high, near):
     """The least similarity of x to any point of every box: 0 inside it."""
     zero = x.dtype.type(0)
@@ -275,7 +277,7 @@ def _nearest(calls, x, low, high, near):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out):
     """matvec without the boxes of right points whose similarity to a left point is beyond reach.
 
@@ -304,7 +306,7 @@ def _gather(points, rows, right):
 
 
 @_by_kernel(distances_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
 
@@ -342,7 +344,7 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def matvec_blas(calls, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
@@ -385,7 +387,7 @@ def _calling(n_arguments):  # type: ignore[no-untyped-def]
 _call5, _call8 = _calling(5), _calling(8)
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _node_gram(calls, degree, points, norms, own, matrix):
     """k of a node's points, gathered, into the lower triangle of a matrix."""
     n, d = own.size, points.shape[1]
@@ -402,7 +404,7 @@ def _node_gram(calls, degree, points, norms, own, matrix):
         _gram_lower(calls, degree, left, right, matrix)
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _add_ridge(matrix, penalty, weights, own):
     """Add n penalty to the diagonal, or penalty (sum w) / w_i."""
     n = own.size
@@ -415,7 +417,7 @@ def _add_ridge(matrix, penalty, weights, own):
         matrix[i, i] += penalty * total / (weights[own[i]] if weights.size else 1.0)
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
     """Overwrite b with the solution by LAPACK's Cholesky; returns what it says, or that a pivot is not finite.
 
@@ -437,7 +439,7 @@ def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
 
 
 @_by_kernel(similarity_of, profile_of)
-@njit(nogil=True, cache=True)
+@loop()
 def solve_nodes(
     calls, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
 ):
@@ -461,7 +463,7 @@ def solve_nodes(
     return -1, 0
 
 
-@njit(nogil=True, cache=True)
+@inner()
 def _direction(calls, u, z):
     """Derivative of the similarity's feature term; half-way between the one-sided slopes at a kink."""
     if calls[2] == LAPLACIAN:
@@ -474,7 +476,7 @@ def _direction(calls, u, z):
 
 
 @_by_kernel(similarity_of, slope_of)
-@njit(nogil=True, cache=True)
+@loop()
 def gradient(calls, degree, left, right, coef, out):
     """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
@@ -494,7 +496,7 @@ def gradient(calls, degree, left, right, coef, out):
                 out[i, f] += total
 
 
-@njit(nogil=True, cache=True)
+@loop()
 def distances_from(code, x, scales, right, out):
     """Distances from x to every right point, features times their scales.
 
@@ -516,7 +518,7 @@ def distances_from(code, x, scales, right, out):
                     part[j] += t * t
 
 
-@njit(nogil=True, cache=True)
+@loop()
 def project_out_mean(lower, solved, total, out):
     """A - g g' / total in full, from the lower triangle of a symmetric A; tiles stay in cache."""
     n = lower.shape[0]
@@ -546,7 +548,7 @@ def _add_pulls(row, curvature, v, a, i, pulls):
 
 
 @_by_kernel(moments_of, slope_of)
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@loop(fastmath={"contract"})
 def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
     """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1.
 
@@ -566,7 +568,7 @@ def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
         call_moments(calls[0], left[i], right, i + 1, row, out)
 
 
-@njit(nogil=True, cache=True)
+@loop()
 def interpolate(table, columns, knots, scores, starts, out):
     """Piecewise linear functions of columns, flat beyond their first and last knot.
 
@@ -588,7 +590,7 @@ def interpolate(table, columns, knots, scores, starts, out):
             out[i, j] = scores[low] + share * (scores[low + 1] - scores[low])
 
 
-@njit(nogil=True, cache=True)
+@loop()
 def leaves_of(table, roots, feature, cut, child, out):
     """The leaf of every row in every tree: child[node] of its node, see ``cells.partition.Partitions``.
 

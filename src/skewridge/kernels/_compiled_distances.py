@@ -7,15 +7,10 @@ The left point comes as ``x``, (d,), the right points feature by feature, (d, m)
 memory and is vectorised. None of these raises.
 """
 
-from numba import njit
+from skewridge.linalg._compiling import inner
 
 
-def row_function(**options):  # type: ignore[no-untyped-def]
-    """Compile for calls by address alone: Python never calls it, so nothing is made for that."""
-    return njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
-
-
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def squares(x, right, start, stop, row):
     """Squared distances; features come in fours, so that the row is read and written less often."""
     m, d, f = stop - start, x.size, 0
@@ -42,7 +37,7 @@ def squares(x, right, start, stop, row):
             row[j] += t0 * t0
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def absolutes(x, right, start, stop, row):
     """Absolute distances, features in fours as in squares."""
     m, d, f = stop - start, x.size, 0
@@ -61,7 +56,7 @@ def absolutes(x, right, start, stop, row):
             row[j] += abs(u0 - z0[j])
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def squares_of_two(x, y, right, start, stop, row, other):
     """Squares of two left points at once: what is read of the right points, from memory mostly, serves both."""
     m, d, f = stop - start, x.size, 0
@@ -88,7 +83,7 @@ def squares_of_two(x, y, right, start, stop, row, other):
             other[j] += t0 * t0
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def absolutes_of_two(x, y, right, start, stop, row, other):
     """Absolute distances of two left points at once, as squares_of_two."""
     m, d, f = stop - start, x.size, 0
@@ -112,7 +107,7 @@ def absolutes_of_two(x, y, right, start, stop, row, other):
             other[j] += abs(v0 - z0[j])
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def inner_products(x, right, start, stop, row):
     """Inner products, for the polynomial kernel."""
     m = stop - start
@@ -124,7 +119,7 @@ def inner_products(x, right, start, stop, row):
             row[j] += u * z[j]
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def products_of_minima(x, right, start, stop, row):
     """Products of 1 + the smaller of two features: the sobolev kernel itself."""
     m, one = stop - start, row.dtype.type(1)
@@ -136,7 +131,7 @@ def products_of_minima(x, right, start, stop, row):
             row[j] *= one + min(u, z[j])
 
 
-@row_function(fastmath={"contract", "reassoc"})
+@inner(fastmath={"contract", "reassoc"})
 def weighted_absolutes(x, right, start, row, out):
     """Add sum_j row_j |x_f - z_jf| to every feature's sum; features in fours as in squares."""
     m, d, f = right.shape[1] - start, x.size, 0
@@ -163,7 +158,7 @@ def weighted_absolutes(x, right, start, row, out):
         out[g] += s0
 
 
-@row_function(fastmath={"contract", "reassoc"})
+@inner(fastmath={"contract", "reassoc"})
 def weighted_squares(x, right, start, row, out):
     """Add weighted squares of differences to the gradient of every feature."""
     m, d, f = right.shape[1] - start, x.size, 0

@@ -4,10 +4,10 @@ What shares ``_exp`` shares this file because numba's cache does not notice chan
 """
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, overload
 
-from skewridge.kernels._compiled_distances import row_function
+from skewridge.linalg._compiling import inner
 
 _SQRT3 = np.sqrt(3.0)
 _SQRT5 = np.sqrt(5.0)
@@ -49,7 +49,7 @@ _bits_of, _float_of = _reinterpreted(types.float64, types.int64), _reinterpreted
 _bits_of_32, _float_of_32 = _reinterpreted(types.float32, types.int32), _reinterpreted(types.int32, types.float32)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+@inner(fastmath={"contract"})
 def _exp_double(x):
     """exp(x) for x <= 0 to 2 units in the last place, as a polynomial that vectorises; 0 below -708.
 
@@ -72,7 +72,7 @@ def _exp_double(x):
     return 0.0 if x <= _GONE else value * power
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"}, inline="always")
+@inner(fastmath={"contract"})
 def _exp_single(x):
     """exp(x) in single precision, by a polynomial of degree 6; 0 below -87."""
     clipped = max(x, _UNDERFLOW_32)
@@ -96,21 +96,21 @@ def _exp_of(x):
     return (lambda x: _exp_single(x)) if x == types.float32 else (lambda x: _exp_double(x))
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def exponential(degree, row, m):
     """Turn similarities into kernel values, in place: exp(-s), for the gaussian and the laplacian."""
     for j in range(m):
         row[j] = _exp(-row[j])
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern12(degree, row, m):
     """exp(-t) with t = sqrt(s)."""
     for j in range(m):
         row[j] = _exp(-np.sqrt(row[j]))
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern32(degree, row, m):
     """(1 + t) exp(-t) with t = sqrt(3 s)."""
     one, root3, far = row.dtype.type(1), row.dtype.type(_SQRT3), row.dtype.type(_FAR)
@@ -119,7 +119,7 @@ def matern32(degree, row, m):
         row[j] = (one + t) * _exp(-t)
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern52(degree, row, m):
     """(1 + t + t^2 / 3) exp(-t) with t = sqrt(5 s)."""
     one, third = row.dtype.type(1), row.dtype.type(1 / 3)
@@ -129,7 +129,7 @@ def matern52(degree, row, m):
         row[j] = (one + t + t * t * third) * _exp(-t)
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _integer_power(value, degree, one):
     result = one
     while degree > 0:
@@ -140,7 +140,7 @@ def _integer_power(value, degree, one):
     return result
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def polynomial(degree, row, m):
     """(1 + s)^degree."""
     one = row.dtype.type(1)
@@ -148,7 +148,7 @@ def polynomial(degree, row, m):
         row[j] = _integer_power(one + row[j], degree, one)
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def unchanged(degree, row, m):
     """The sobolev kernel is its similarity, and so is what multiplies its direction."""
 
@@ -158,14 +158,14 @@ def unchanged(degree, row, m):
 # minima.
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def gaussian_slope(degree, row, m):
     """-2 exp(-s)."""
     for j in range(m):
         row[j] = -2.0 * _exp(-row[j])
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern12_slope(degree, row, m):
     """-exp(-t) / t with t = sqrt(s), and 0 at 0."""
     for j in range(m):
@@ -173,14 +173,14 @@ def matern12_slope(degree, row, m):
         row[j] = -_exp(-np.sqrt(s)) / np.sqrt(s) if s > 0.0 else 0.0
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern32_slope(degree, row, m):
     """-3 exp(-t) with t = sqrt(3 s)."""
     for j in range(m):
         row[j] = -3.0 * _exp(-_SQRT3 * np.sqrt(row[j]))
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def matern52_slope(degree, row, m):
     """-5 / 3 (1 + t) exp(-t) with t = sqrt(5 s)."""
     for j in range(m):
@@ -188,14 +188,14 @@ def matern52_slope(degree, row, m):
         row[j] = -(5.0 / 3.0) * (1.0 + t) * _exp(-t)
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def laplacian_slope(degree, row, m):
     """-exp(-s)."""
     for j in range(m):
         row[j] = -_exp(-row[j])
 
 
-@row_function(fastmath={"contract"})
+@inner(fastmath={"contract"})
 def polynomial_slope(degree, row, m):
     """degree (1 + s)^(degree - 1)."""
     for j in range(m):

@@ -10,6 +10,7 @@ import numpy as np
 from numba import from_dtype, types
 from numba.extending import intrinsic
 
+from skewridge._garbage import no_collection
 from skewridge.kernels import _compiled_distances as distances
 from skewridge.kernels import _compiled_profiles as profiles
 
@@ -95,7 +96,8 @@ def call_moments(typingctx, address, x, right, start, row, out):  # type: ignore
 @cache
 def _address(function, *signature):  # type: ignore[no-untyped-def]
     """Compile, or load what was compiled before, and say where it is."""
-    function.compile(signature)
+    with no_collection():
+        function.compile(signature)
     compiled = function.overloads[signature]
     return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._garbage import no_collection
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_integer, check_magnitude, check_real, compiles
 from skewridge.kernels.product import Product, centred, check_widths, make_product, squared_norms, suits_blas
@@ -210,7 +211,8 @@ def _precision(X: FloatArray) -> type[np.floating[Any]]:
 @cache
 def loops_module() -> ModuleType:
     """The compiled loops, imported on first use since numba takes half a second; without numba the plain ones."""
-    return import_module(f"{__package__}.{'_compiled' if compiles() else '_numpy'}")
+    with no_collection():
+        return import_module(f"{__package__}.{'_compiled' if compiles() else '_numpy'}")
 
 
 def make_kernel(name: str, X: FloatArray, bandwidth: float | None = None, degree: int = 3) -> Kernel:

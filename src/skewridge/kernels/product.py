@@ -183,9 +183,10 @@ def probes(kernel: Kernel, rows: FloatArray, coef: FloatArray) -> FloatArray:
 def make_product(kernel: Kernel, Z: FloatArray, coef: FloatArray, tolerance: float) -> Product:
     """Prepare the product; kernel values below the tolerance may be taken for 0."""
     rows, center = centred(kernel, kernel.prepare(Z.astype(np.float64, copy=False)))
-    reach = largest_similarity(kernel, tolerance)
-    boxes = None
-    if np.isfinite(reach) and len(rows) >= FEWEST_BOXES * BOX_POINTS and not suits_blas(kernel, rows):
+    reach, boxes = np.inf, None
+    if len(rows) >= FEWEST_BOXES * BOX_POINTS and not suits_blas(kernel, rows):
+        reach = largest_similarity(kernel, tolerance)
+    if np.isfinite(reach):
         boxes = make_boxes(rows) if _share_near(kernel, rows, reach) <= LARGEST_SHARE else None
     if boxes is not None:
         rows, coef = rows[boxes.order], coef[:, boxes.order]

@@ -7,6 +7,8 @@ a dense factorisation costs O(n^3).
 import numpy as np
 from numba import njit
 
+from skewridge.linalg._compiling import loop
+
 
 @njit(nogil=True, cache=True, inline="always")
 def _factorise(diagonal, off, shift, pivots, below):
@@ -30,21 +32,21 @@ def _solve(pivots, below, z, x):
         x[m] -= below[m] * x[m + 1]
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@loop(fastmath={"contract"})
 def factorise_shifted(diagonal, off, shifts, pivots, below):
     """L and D of T + c I for every shift c."""
     for p in range(shifts.size):
         _factorise(diagonal, off, shifts[p], pivots[p], below[p])
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@loop(fastmath={"contract"})
 def solve_shifted(pivots, below, z, solutions):
     """(T + c I)^-1 z for every shift."""
     for p in range(pivots.shape[0]):
         _solve(pivots[p], below[p], z, solutions[p])
 
 
-@njit(nogil=True, cache=True, fastmath={"contract"})
+@loop(fastmath={"contract"})
 def inverse_diagonals(pivots, below, basis, out):
     """diag(B' (T + c I)^-1 B) for every shift and the columns of B, (n, m); every row of B is read once."""
     n_shifts, n = pivots.shape
