@@ -83,3 +83,17 @@ def test_rows_of_another_width_are_refused(fitted):
 
 def test_no_rows_are_no_trouble(fitted):
     assert fitted[0].predict(np.empty((0, 3)), np.empty((0, 2))).shape == (0, 2)
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "matern32"])
+def test_a_single_cell_is_the_sum_over_its_points(kernel):
+    rng = np.random.default_rng(0)
+    Z, q, new = rng.normal(size=(90, 3)), rng.normal(size=(90, 1)), rng.normal(size=(20, 3))
+    model = fit_cells(Z, Z[:, :2], np.ones(90), q, settings=CellSettings(kernel, cell_size=90)).model
+    assert np.array_equal(model.partitions.cells_of(new), np.zeros((20, 1)))
+    found = model.predict(new, new[:, :1])
+    values = model.kernel.cross(new, model.points[model.rows[0]])
+    naive = model.means[0] + new[:, :1] @ model.slopes[0] + values @ model.coef.T
+    np.testing.assert_allclose(found, naive, rtol=1e-10, atol=1e-10)
+    alone = [model.predict(new[i : i + 1], new[i : i + 1, :1]) for i in range(20)]
+    assert np.array_equal(found, np.vstack(alone))

@@ -9,6 +9,7 @@ from skewridge.centers.ladder import (
     SHARES,
     choose,
     ladder,
+    ladder_steps,
     most_tried,
     spoken_for,
 )
@@ -53,6 +54,14 @@ def test_no_more_centres_than_the_memory_holds_and_equal_candidates_once():
     assert ladder(None, None, 10**6, 10**6, GUIDES_LADDER) == GUIDES_LADDER
     assert ladder(None, None, 200, 10**6) == ((150, 0.8), (200, 0.8), (200, 0.5), (200, 0.0))
     assert ladder(None, None, 50, 10**6) == ((50, 0.8), (50, 0.5), (50, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("n_outside", "steps"),
+    [(100, ((150, 0.5),)), (512, ((256, 0.5),)), (600, ((300, 0.5), (300, 0.8), (150, 0.8))), (2000, GUIDES_LADDER)],
+)
+def test_a_guide_of_few_rows_has_one_rung_with_half_as_many_centres_as_rows(n_outside, steps):
+    assert ladder_steps(CenterSettings(guides=True), n_outside * 5 // 4, n_outside, 10**6) == steps
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,24 @@ class Cells:
     def predict_in(self, cells: IntArray, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
         """The estimates of some given cells a row, cells (n, T): (n, T, p)."""
         own, T = cells.ravel(), cells.shape[1]
+        out = self._of_one_cell(Z) if self.partitions.n_cells == 1 else self._of_own_cells(cells, Z)
+        out += self.means[own]
+        if q is not None:
+            for j, column in enumerate(q.T):
+                out += self.slopes[own, j] * np.repeat(column, T)[:, None]
+        return out.reshape(*cells.shape, len(self.coef))
+
+    def _of_one_cell(self, Z: FloatArray) -> FloatArray:
+        """What all points of the only cell add to every row, (n, p)."""
+        right, out = np.ascontiguousarray(self.points[self.rows.order].T), np.empty((len(Z), len(self.coef)))
+        loops, code = self.kernel.loops()
+        left = np.ascontiguousarray(Z, dtype=np.float64)
+        loops.matvec(code, self.kernel.degree, left, right, self.coef, out)
+        return out
+
+    def _of_own_cells(self, cells: IntArray, Z: FloatArray) -> FloatArray:
+        """What the points of some given cells a row, (n, T), add to the rows, (n T, p)."""
+        own, T = cells.ravel(), cells.shape[1]
         order = np.argsort(own, kind="stable")
         left = np.ascontiguousarray(Z[order // T], dtype=np.float64)
         found, out = np.empty((2, len(own), len(self.coef)))
@@ -74,11 +92,7 @@ class Cells:
             *(self.rows.order, self.rows.starts, self.coef, found),
         )
         out[order] = found
-        out += self.means[own]
-        if q is not None:
-            for j, column in enumerate(q.T):
-                out += self.slopes[own, j] * np.repeat(column, T)[:, None]
-        return out.reshape(*cells.shape, len(self.coef))
+        return out
 
     def to_arrays(self) -> dict[str, FloatArray | IntArray | str]:
         """Return what is saved: plain arrays and the kernel's name."""

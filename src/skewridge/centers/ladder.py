@@ -34,7 +34,7 @@ from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 GUIDES_LADDER = (
-    (300, 0.5),
+    (300, 0.5),  # of so few rows that even 300 are too many, as many as there may be are the only rung
     (600, 0.5),  # if better, the others are not tried
     (300, 0.8),
     (150, 0.8),
@@ -118,10 +118,11 @@ def ladder_steps(
 ) -> tuple[tuple[int, float], ...]:
     """The ladder of some settings, on so many rows, of which so many are outside a fold."""
     given = settings.n_centers and spoken_for(n_rows, settings.n_centers)
-    if settings.guides:
-        most = min(most, max(FEWEST_GUIDING, n_outside // 2))
-    rungs = GUIDES_LADDER if settings.guides else LADDER
-    return ladder(given, settings.adapt, most, n_outside, rungs)
+    if not settings.guides:
+        return ladder(given, settings.adapt, most, n_outside)
+    most = min(most, max(FEWEST_GUIDING, n_outside // 2))
+    few = most < GUIDES_LADDER[0][0]
+    return ladder(given, settings.adapt, most, n_outside, GUIDES_LADDER[:1] if few else GUIDES_LADDER)
 
 
 def spoken_for(n_rows: int, n_centers: int) -> int:

@@ -19,7 +19,7 @@ from skewridge.kernels import Kernel
 MOST_SHARE = 2 / 3  # of the rows that a random batch holds; see RandomBatches
 BATCHES = (300, 400)  # rows of a sample: of few features, of many
 FEW_FEATURES, ROWS_A_FEATURE = 20, 10  # samples grow by so many rows with every feature beyond these few
-SMALL_TABLE, SMALL_BATCHES = 2_400, (200, 250)  # of fewer rows: a quarter of them, within these
+SMALL_TABLE, SMALL_BATCHES = 2_400, (150, 250)  # of fewer rows: a quarter of them, within these
 FEWEST = 20  # rows of a random batch, where there are so many
 
 
@@ -33,7 +33,7 @@ def batch_rows(n_rows: int, n_features: int) -> int:
     Examples
     --------
     >>> [batch_rows(n, 8) for n in (500, 900, 2000, 10_000)]
-    [200, 225, 250, 300]
+    [150, 225, 250, 300]
     >>> [batch_rows(10_000, d) for d in (20, 25, 50)]
     [300, 350, 400]
     """

@@ -116,7 +116,7 @@ def learn_kernel(
     ridge : float, keeps the ridge at this value; None learns it
     n_steps : int
     batch_size : int; None: 300, or 400 for many features; of fewer than 2,400 rows a quarter,
-        between 200 and 250
+        between 150 and 250
 
     Examples
     --------
