@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.cells.partition import LEAF, SPLIT_ROWS, random_partitions, rows_of_cells
+from skewridge.cells.partition import LEAF, SPLIT_ROWS, _quantile, random_partitions, rows_of_cells
 from skewridge.kernels import _numpy
 
 
@@ -146,3 +146,10 @@ def test_neighbouring_numbers_are_divided():
 def test_too_small_a_cell_size_is_refused():
     with pytest.raises(ValueError, match=r"cell_size must be an integer >= 8; got 7"):
         random_partitions(np.zeros((3, 1)), seed=0, cell_size=7)
+
+
+@given(st.integers(1, 60), st.floats(0.0, 1.0), st.integers(0, 999), st.booleans())
+def test_a_quantile_is_that_of_numpy(n, share, seed, ties):
+    rng = np.random.default_rng(seed)
+    column = rng.integers(0, 4, n).astype(float) if ties else rng.normal(size=n)
+    np.testing.assert_allclose(_quantile(column, share), np.quantile(column, share), rtol=1e-12, atol=1e-14)

@@ -18,6 +18,15 @@ def table(n, d):
     return X, np.sin(X[:, 0]) + 0.1 * rng.normal(size=n)
 
 
+def test_very_many_rows_have_fewer_partitions_and_never_less_memory():
+    few, many = LevelSize(200_000, 4), LevelSize(200_001, 4)
+    assert (few.partitions, many.partitions) == (3, 2)
+    assert LevelSettings().local("matern32", 200_001).n_partitions == 2
+    assert LevelSettings(n_partitions=5).local("matern32", 200_001).n_partitions == 5
+    assert levels_bytes(few) <= levels_bytes(many)
+    assert bytes_per_row(many) < bytes_per_row(few)
+
+
 @pytest.mark.parametrize(("n", "d"), [(3000, 4), (6000, 3)])
 def test_a_fit_holds_no_more_than_planned(n, d):
     X, y = table(n, d)

@@ -25,6 +25,8 @@ from skewridge.kernels import Kernel
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.learning import LEARNING_LOCALLY, N_STEPS, learn_kernel, learning_work
 
+LEARNING_ROWS = 100_000  # that balls are drawn from at most
+
 
 @dataclass(frozen=True)
 class LocalSettings:
@@ -131,18 +133,20 @@ def fit_local(
     """
     unit, means, units = unit_responses(Y, frequencies, centre=True)
     kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
-    A = _coordinates(forms, guide)
-    announce(lambda: local_stages(len(A), A.shape[1], settings, (job or Job()).here.n_threads))
+    width = forms.shape[1] + (0 if guide is None else guide.shape[1])
+    announce(lambda: local_stages(len(forms), width, settings, (job or Job()).here.n_threads))
+    some = slice(LEARNING_ROWS)  # rows come in random order
+    own = None if guide is None else guide[some]
     learned = learned or learn_kernel(
         kernel,
-        A,
-        unit,
+        _coordinates(forms[some], own),
+        unit[some],
         seed=settings.seed,
         local=True,
-        Q=guide,
-        frequencies=frequencies,
-        weights=weights,
-        groups=groups,
+        Q=own,
+        frequencies=frequencies[some],
+        weights=None if weights is None else weights[some],
+        groups=None if groups is None else groups[some],
         hint=hint,
         n_steps=settings.n_steps,
     )
@@ -172,8 +176,9 @@ def fit_local(
 def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: int) -> list[Stage]:
     """The work of one local fit: learning, and cells."""
     cells = cells_work(n_rows, width, settings.n_partitions, settings.cell_size)
+    n_seen = min(n_rows, LEARNING_ROWS)
     return [
-        Stage(LEARNING_LOCALLY, [learning_work(n_rows, width, local=True, n_steps=settings.n_steps)]),
+        Stage(LEARNING_LOCALLY, [learning_work(n_seen, width, local=True, n_steps=settings.n_steps)]),
         Stage(SOLVING, [cells], float(n_threads) if n_rows > settings.cell_size else 1.0),
     ]
 

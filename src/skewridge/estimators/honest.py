@@ -137,7 +137,7 @@ class HonestEstimator(KernelEstimator):
         self._seen = rows, None if together is None else together.labels[known]
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out
-        others = np.setdiff1d(np.arange(len(X)), kept)
+        others = np.delete(np.arange(len(X)), kept)
         if len(others):
             every[others] = self._values(X[others])
         self.loo_prediction_ = self._shaped(every)

@@ -15,7 +15,7 @@ import numpy as np
 
 from skewridge._typing import BoolArray, FloatArray
 from skewridge.cells.learned import LocalFit, LocalSettings, fit_local
-from skewridge.cells.partition import GUIDED_PARTITIONS, guided_cell_size
+from skewridge.cells.partition import guided_cell_size, guided_partitions
 from skewridge.centers.cross_fit import CROSS_FITTING, CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.following import aside, part
@@ -47,7 +47,7 @@ class LevelSettings:
     Attributes
     ----------
     kernels : names of the local kernels, each a member of its own
-    n_partitions : int, of the local fits
+    n_partitions : int, of the local fits; None: 3, and 2 where rows are many
     cell_size : int, of the local fits; None: 1,000, and fewer where rows are many
     n_steps : int, of learning local scales; those of level 1 are the centres' settings
     centers : CenterSettings, of the global fit
@@ -58,7 +58,7 @@ class LevelSettings:
     """
 
     kernels: tuple[str, ...] = ("matern32", "laplacian")
-    n_partitions: int = GUIDED_PARTITIONS
+    n_partitions: int | None = None
     cell_size: int | None = None
     n_steps: int = N_STEPS
     centers: CenterSettings = field(default_factory=CenterSettings)
@@ -76,7 +76,7 @@ class LevelSettings:
         """The settings of one local fit to so many rows."""
         return LocalSettings(
             kernel=kernel,
-            n_partitions=self.n_partitions,
+            n_partitions=self.n_partitions or guided_partitions(n_rows),
             cell_size=self.cell_size or guided_cell_size(n_rows),
             seed=self.seed,
             n_steps=self.n_steps,
@@ -176,7 +176,9 @@ def fit_members(
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
     guide = (np.hstack([first, beside]) - mean) / spread
     guide[:, 1:] *= _worth_hearing(first, beside, rows)
-    locals_ = _fit_locals(rows, forms(rows.X), guide, settings, learned, level_one.choice.learned, job)
+    locals_ = _fit_locals(
+        rows, predict_rows(forms, rows.X, job.here), guide, settings, learned, level_one.choice.learned, job
+    )
     models = tuple(fit.model for fit in locals_)
     levels = TwoLevels(as_model(level_one), forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
-from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
 from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.ridge.draws import BATCHES, batch_rows
@@ -29,7 +29,7 @@ class LevelSize:
     n_rows, n_columns : int, of the table
     n_kernels : int, of the local fits
     n_outputs : int, fitted together
-    n_partitions : int
+    n_partitions : int; None: those of guided cells of so many rows
     cell_size : int; None: that of guided cells of so many rows
     outer_folds : bool, False for fits that are never repeated by outer folds
     n_companions : int; what their values add is counted, the memory and work of their own fits is not
@@ -40,7 +40,7 @@ class LevelSize:
     n_columns: int
     n_kernels: int = N_KERNELS
     n_outputs: int = 1
-    n_partitions: int = GUIDED_PARTITIONS
+    n_partitions: int | None = None
     cell_size: int | None = None
     outer_folds: bool = True
     n_companions: int = 0
@@ -55,6 +55,11 @@ class LevelSize:
     def rows_a_cell(self) -> int:
         """The most rows of a cell."""
         return self.cell_size or guided_cell_size(self.n_rows)
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of x into cells."""
+        return self.n_partitions or guided_partitions(self.n_rows)
 
     @property
     def n_steps(self) -> int:
@@ -83,6 +88,11 @@ def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
 
 
 def _fit_bytes(size: LevelSize, n_threads: int) -> float:
+    size = replace(  # never less for more rows, copies among them or not
+        size,
+        n_partitions=size.n_partitions or GUIDED_PARTITIONS,
+        cell_size=size.cell_size or GUIDED_CELL_SIZE,
+    )
     width, side_by_side = size.width, min(size.n_kernels, n_threads)
     copies = 8.0 * COPIES * size.n_rows * width
     cells = fit_bytes(
@@ -90,8 +100,8 @@ def _fit_bytes(size: LevelSize, n_threads: int) -> float:
         width,
         size.n_outputs,
         n_threads=max(1, n_threads // side_by_side),
-        n_partitions=size.n_partitions,
-        cell_size=size.cell_size or GUIDED_CELL_SIZE,  # never less for more rows, copies among them or not
+        n_partitions=size.partitions,
+        cell_size=size.rows_a_cell,
     )
     learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
     return copies + side_by_side * (cells + learning) + size.n_rows * bytes_per_row(size)
@@ -103,14 +113,14 @@ def levels_flops(size: LevelSize) -> float:
         float(min(size.n_rows, size.rows_a_cell)),
         float(min(size.n_rows, batch_rows(size.n_rows, size.width))),
     )
-    cells = size.n_kernels * size.n_partitions * size.n_rows * cell**2 * 2 / 3
+    cells = size.n_kernels * size.partitions * size.n_rows * cell**2 * 2 / 3
     learning = (size.n_kernels + 1) * size.n_steps * 2.0 * batch**3
     return size.n_fits * cells + learning
 
 
 def bytes_per_row(size: LevelSize) -> float:
     """Bytes of a model, and of its file, for every distinct training row."""
-    return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.n_partitions)
+    return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.partitions)
 
 
 def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:

@@ -124,7 +124,7 @@ def _mean_and_error(squares: FloatArray, f: FloatArray, member: IntArray) -> tup
 
     Rows with equal x are one draw: they count in the mean and do not narrow the error.
     """
-    n = len(np.unique(member))
+    n = np.count_nonzero(np.bincount(member))
     if n == 0:
         return float("nan"), float("nan")
     mean = float(f @ squares / f.sum())
