@@ -583,3 +583,18 @@ def test_row_functions_refuse_arrays_of_two_precisions_and_strided_ones():
     for wrong in ((left.astype(np.float32), right, out), (left[::2], right, out[:2])):
         with pytest.raises(TypingError, match="call_similarity"):
             _compiled.cross(0, 0, *wrong)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "matern12", "matern32", "matern52", "laplacian"])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 6, 7, 8, 9])
+def test_the_gradient_in_scales_of_any_number_of_features_is_that_of_the_plain_loops(name, d):
+    rng = np.random.default_rng(d)
+    X, kernel = rng.normal(size=(23, d)), Kernel(name, bandwidth=1.0)
+    similar, curvature = np.zeros((23, 23)), rng.normal(size=(23, 23))
+    kernel.similarity_upper(X, similar)
+    curvature, V, A = curvature + curvature.T, rng.normal(size=(23, 2)), rng.normal(size=(23, 2))
+    expected = np.empty(d)
+    code = kernel.loops()[1]
+    _numpy.scale_gradient(code, 0, X, X.T, np.triu(similar, 1), curvature, V.T.copy(), A.T.copy(), expected)
+    found = kernel.scale_gradient(X, similar, curvature, V, A)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)

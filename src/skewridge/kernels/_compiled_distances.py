@@ -133,12 +133,15 @@ def products_of_minima(x, right, start, stop, row):
 
 @inner(fastmath={"contract", "reassoc"})
 def weighted_absolutes(x, right, start, row, out):
-    """Add sum_j row_j |x_f - z_jf| to every feature's sum; features in fours as in squares."""
-    m, d, f = right.shape[1] - start, x.size, 0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:], right[f + 1, start:]
-        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+    """Add sum_j row_j |x_f - z_jf| to every feature's sum; in fours, of which the last may hold its last feature again.
+
+    A second loop for features that are left over would take as long to compile as this one.
+    """
+    m, last = right.shape[1] - start, x.size - 1
+    for f in range(0, x.size, 4):
+        f1, f2, f3 = min(f + 1, last), min(f + 2, last), min(f + 3, last)
+        u0, u1, u2, u3 = x[f], x[f1], x[f2], x[f3]
+        z0, z1, z2, z3 = right[f, start:], right[f1, start:], right[f2, start:], right[f3, start:]
         s0 = s1 = s2 = s3 = 0.0
         for j in range(m):
             w = row[j]
@@ -147,25 +150,19 @@ def weighted_absolutes(x, right, start, row, out):
             s2 += w * abs(u2 - z2[j])
             s3 += w * abs(u3 - z3[j])
         out[f] += s0
-        out[f + 1] += s1
-        out[f + 2] += s2
-        out[f + 3] += s3
-        f += 4
-    for g in range(f, d):
-        u0, z0, s0 = x[g], right[g, start:], 0.0
-        for j in range(m):
-            s0 += row[j] * abs(u0 - z0[j])
-        out[g] += s0
+        out[f1] += s1 if f + 1 <= last else 0.0
+        out[f2] += s2 if f + 2 <= last else 0.0
+        out[f3] += s3 if f + 3 <= last else 0.0
 
 
 @inner(fastmath={"contract", "reassoc"})
 def weighted_squares(x, right, start, row, out):
-    """Add weighted squares of differences to the gradient of every feature."""
-    m, d, f = right.shape[1] - start, x.size, 0
-    while f + 4 <= d:
-        u0, u1, u2, u3 = x[f], x[f + 1], x[f + 2], x[f + 3]
-        z0, z1 = right[f, start:], right[f + 1, start:]
-        z2, z3 = right[f + 2, start:], right[f + 3, start:]
+    """Add sum_j row_j (x_f - z_jf)^2 to every feature's sum, as weighted_absolutes."""
+    m, last = right.shape[1] - start, x.size - 1
+    for f in range(0, x.size, 4):
+        f1, f2, f3 = min(f + 1, last), min(f + 2, last), min(f + 3, last)
+        u0, u1, u2, u3 = x[f], x[f1], x[f2], x[f3]
+        z0, z1, z2, z3 = right[f, start:], right[f1, start:], right[f2, start:], right[f3, start:]
         s0 = s1 = s2 = s3 = 0.0
         for j in range(m):
             w, t0, t1, t2, t3 = row[j], u0 - z0[j], u1 - z1[j], u2 - z2[j], u3 - z3[j]
@@ -174,13 +171,6 @@ def weighted_squares(x, right, start, row, out):
             s2 += w * (t2 * t2)
             s3 += w * (t3 * t3)
         out[f] += s0
-        out[f + 1] += s1
-        out[f + 2] += s2
-        out[f + 3] += s3
-        f += 4
-    for g in range(f, d):
-        u0, z0, s0 = x[g], right[g, start:], 0.0
-        for j in range(m):
-            t0 = u0 - z0[j]
-            s0 += row[j] * (t0 * t0)
-        out[g] += s0
+        out[f1] += s1 if f + 1 <= last else 0.0
+        out[f2] += s2 if f + 2 <= last else 0.0
+        out[f3] += s3 if f + 3 <= last else 0.0
