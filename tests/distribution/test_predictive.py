@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.distribution.intervals import calibration_of
-from skewridge.distribution.point_masses import point_masses, shared_values
+from skewridge.distribution.point_masses import PointMasses, point_masses, shared_values
 from skewridge.distribution.predictive import OutputDistribution, PredictiveDistribution
 
 ALL = np.array([-np.inf, np.inf])
@@ -114,6 +114,22 @@ class TestPointMasses:
         assert np.all(p >= levels - 1e-9)  # at a point mass it is above
         inside = q > 0
         assert p[inside] == pytest.approx(np.broadcast_to(levels, q.shape)[inside], abs=1e-6)
+
+    @pytest.mark.parametrize("tail", [0.005, 0.05, 0.2])
+    def test_ends_of_intervals_leave_out_no_more_of_them_than_a_tail(self, tail):
+        """Against a naive count: the values beyond an end hold at most a tail, and ends that do so already stay."""
+        random = np.random.default_rng(0)
+        shares, values = np.array([[0.04, 0.03, 0.5, 0.02], [0.0, 0.0, 0.1, 0.06]]), np.array([0.0, 1.0, 2.0, 5.0])
+        masses = PointMasses(values, np.array([-np.inf, 0.5, np.inf]), shares, None)
+        f = random.random(200)
+        low, high = np.sort(random.uniform(-1.0, 6.0, (2, 200)), axis=0)
+        found = masses.held(low, high, f, tail)
+        for i, own in enumerate(shares[(f > 0.5).astype(int)]):
+            least = next((v for v in values if own[values <= v].sum() > tail), np.inf)
+            most = next((v for v in values[::-1] if own[values >= v].sum() > tail), -np.inf)
+            assert (found[0][i], found[1][i]) == (min(low[i], least), max(high[i], most))
+            assert own[values < found[0][i]].sum() <= tail
+            assert own[values > found[1][i]].sum() <= tail
 
     def test_a_response_of_two_values_has_no_others(self):
         random = np.random.default_rng(0)

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_plain, check_same_order, check_weights, warn_user
-from skewridge.distribution.intervals import Calibration, Unseen, check_tail
+from skewridge.distribution.intervals import Bands, Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
-from skewridge.estimators.error_models import ErrorModels
+from skewridge.estimators.error_models import ErrorModel, ErrorModels
 from skewridge.io.dask_collections import is_collection
 from skewridge.response.grouping import RowGroups
 from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
@@ -72,10 +72,11 @@ class IntervalMixin(ErrorModels):
 
         ``f(x) + s(x) [low, high]``, where s(x) is the scale of the noise, learned from left-out errors, and low and
         high are tail quantiles of errors over s of unseen rows whose prediction lies in the same slice (slices of the
-        training response, neighbours joined until each has 50 rows), rounded outwards to a whole rank. y lies below
-        with probability at most (1 - coverage) / 2, and above with no more. The guarantee is for rows drawn like those
-        of ``calibrate(X, y)``; where that was not called, :meth:`calibrate` is called on the rows of the fit. Given
-        that y itself is rare nothing is promised, and coverage is lower: an interval around a prediction cannot know.
+        training response, neighbours joined until each has 50 rows), rounded outwards to a whole rank, and to values
+        that many rows share. y lies below with probability at most (1 - coverage) / 2, and above with no more. The
+        guarantee is for rows drawn like those of ``calibrate(X, y)``; where that was not called, :meth:`calibrate` is
+        called on the rows of the fit. Given that y itself is rare nothing is promised, and coverage is lower: an
+        interval around a prediction cannot know.
 
         Parameters
         ----------
@@ -97,7 +98,7 @@ class IntervalMixin(ErrorModels):
         True
         """
         check_is_fitted(self)
-        check_tail(coverage)
+        tail = float(check_tail(coverage))
         check_in_memory(X)
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
@@ -106,10 +107,8 @@ class IntervalMixin(ErrorModels):
         for concern in _concerns(self.calibration_, coverage):
             warn_user(concern)
         columns = prediction.reshape(len(prediction), -1).T
-        pairs = zip(bands, columns, self._scales(X, columns), strict=True)
-        ends = np.array([band.around(column, scale) for band, column, scale in pairs])
-        limits = np.array([(model.low, model.high) for model in self._models_of_errors])
-        ends = np.clip(ends, limits[:, :1, None], limits[:, 1:, None])  # (p, 2, n): y stays between them
+        outputs = zip(bands, self._models_of_errors, columns, self._scales(X, columns), strict=True)
+        ends = np.array([_ends(*output, tail) for output in outputs])  # (p, 2, n)
         low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
         return low, high
 
@@ -204,6 +203,14 @@ class IntervalMixin(ErrorModels):
     def _twin(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
         return clone(self).set_params(**{**getattr(self, "_fitted_with", {}), **settings})
+
+
+def _ends(band: Bands, model: ErrorModel, prediction: FloatArray, scale: FloatArray, tail: float) -> FloatArray:
+    """The ends of one output's intervals, (2, n), with values that many rows share, and within what y stays between."""
+    low, high = band.around(prediction, scale)
+    if model.masses is not None:
+        low, high = model.masses.held(low, high, prediction, tail)
+    return np.clip([low, high], model.low, model.high)
 
 
 def check_in_memory(X: Any) -> None:
