@@ -9,6 +9,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+
+_lock, _inside = Lock(), [0, False]  # how many threads are inside, and whether there was a search when the first came
 
 
 @contextmanager
@@ -21,10 +24,23 @@ def no_collection() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    enabled = gc.isenabled()
-    gc.disable()
+    _enter()
     try:
         yield
     finally:
-        if enabled:
+        _leave()
+
+
+def _enter() -> None:
+    with _lock:
+        if _inside[0] == 0:
+            _inside[1] = gc.isenabled()
+            gc.disable()
+        _inside[0] += 1
+
+
+def _leave() -> None:
+    with _lock:
+        _inside[0] -= 1
+        if _inside[0] == 0 and _inside[1]:
             gc.enable()

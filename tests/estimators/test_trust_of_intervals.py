@@ -248,6 +248,43 @@ def test_rows_that_shift_a_fit_are_told_and_do_not_shift_its_intervals():
             assert 0.85 < covered(model, points, responses) < 0.95
 
 
+@pytest.mark.parametrize(("n", "seed"), [(1000, 2), (3200, 1)])
+def test_a_fit_that_is_next_to_the_mean_does_not_tell_rows_their_own_response(n, seed):
+    """The mean of the others is low where y is high: taken for x, it explained all noise, and 0.05 were covered."""
+    rng = np.random.default_rng(seed)
+    rows, y = rng.normal(size=(n, 3)), np.exp(rng.normal(size=n))
+    points, responses = rng.normal(size=(2000, 3)), np.exp(rng.normal(size=2000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SkewRidge(random_state=0).fit(rows, y)
+    assert np.sum(model.weights_) < 0.1
+    assert 0.86 < covered(model, points, responses) < 0.94
+    deviation = np.median(model.predict_distribution(points).sd())
+    assert 0.8 < deviation / y.std() < 1.2
+
+
+@pytest.mark.parametrize("size", [3e3, 1e4, 2e4])
+def test_one_error_of_any_size_takes_no_coverage(size):
+    rows, y, points, responses = with_gross_errors(0, n=1000)
+    y = np.where(np.abs(y) > 1e3, y[0], y)
+    y[7] += size * 0.75
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SkewRidge(random_state=0).fit(rows, y)
+    assert 0.85 < covered(model, points, responses) < 0.95
+
+
+def test_what_a_scoring_was_asked_for_is_no_gross_error():
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(600, 3)), 0.01 * rng.normal(size=600)
+    y[:18] += 100.0
+    for model in (SkewRidge(scoring="balanced_mse", random_state=0), LocalKernelRidge(scoring="balanced_mse")):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(rows, y)
+        assert not any("extreme ones decide" in str(one.message) for one in told)
+
+
 def test_large_responses_that_are_not_few_are_no_gross_errors():
     """Nearly equal responses beside 45% of large ones: what is usual is not told by the median deviation."""
     rng = np.random.default_rng(0)

@@ -184,6 +184,16 @@ def test_level_one_of_very_many_rows_is_fitted_to_some_and_guides_the_others_as_
     assert all(len(own) == 300 for own in fit.honest)
 
 
+def test_rows_that_count_may_all_be_outside_the_sample_for_level_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), scores=(np.arange(300) >= 200).astype(float))
+    monkeypatch.setattr("skewridge.levels.members.GUIDING_ROWS", 200)
+    monkeypatch.setattr("skewridge.cells.learned.LEARNING_ROWS", 150)
+    fit = fit_members(rows, SETTINGS, Job())
+    assert np.average((fit.honest[1] - rows.y)[:, 0] ** 2, weights=rows.scores) < 0.2 * rows.y.var()
+
+
 def test_groups_are_never_split_by_a_sample_for_level_one(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))

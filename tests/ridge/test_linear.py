@@ -171,6 +171,18 @@ def test_a_penalty_that_gains_little_is_not_taken_and_the_plane_is_left_without_
     assert abs(careful.model.predict(off)[0, 0]) < 2.0
 
 
+@pytest.mark.parametrize("d", [1, 2, 7, 40])
+def test_rows_have_the_same_bits_alone_and_beside_others(d):
+    rng = np.random.default_rng(d)
+    X, Y = rng.normal(size=(60, d)), rng.normal(size=(60, 2))
+    model = fit_linear(X, Y, np.ones(60)).model
+    together = model.predict(X)
+    assert np.array_equal(together, np.vstack([model.predict(X[i : i + 1]) for i in range(60)]))
+    assert np.array_equal(together[:7], model.predict(X[:7]))
+    standardised = model.scaling(X)
+    np.testing.assert_allclose(together, standardised @ model.coef + model.intercept, rtol=1e-12, atol=1e-12)
+
+
 def test_an_absurd_cell_does_not_carry_the_line_away():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 2))

@@ -137,6 +137,7 @@ def fit_local(
     announce(lambda: local_stages(len(forms), width, settings, (job or Job()).here.n_threads))
     some = slice(LEARNING_ROWS)  # rows come in random order
     own = None if guide is None else guide[some]
+    counted = frequencies if weights is None or not np.any(weights[some] > 0.0) else weights
     learned = learned or learn_kernel(
         kernel,
         _coordinates(forms[some], own),
@@ -145,7 +146,7 @@ def fit_local(
         local=True,
         Q=own,
         frequencies=frequencies[some],
-        weights=None if weights is None else weights[some],
+        weights=counted[some],
         groups=None if groups is None else groups[some],
         hint=hint,
         n_steps=settings.n_steps,

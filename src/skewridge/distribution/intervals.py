@@ -124,6 +124,8 @@ class Unseen:
     folds : (n,) array, the fold of every row that was cross-fitted; None where folds may differ
     X : (n, d) array, the rows; None where they are no numbers, or of no use
     groups : (n,) array of labels, rows that are left out together; None: every row on its own
+    level : (n, p) array, where rows lie among the predictions of new rows; None: where their own predictions do. A fit
+        without the row may tell the row's own response: the mean of the others is low where y is high
     """
 
     prediction: FloatArray
@@ -133,16 +135,21 @@ class Unseen:
     folds: IntArray | None = None
     X: FloatArray | None = None
     groups: IntArray | None = None
+    level: FloatArray | None = None
+
+    def levels(self, output: int) -> FloatArray:
+        """Where rows lie among the predictions of an output, (n,)."""
+        return (self.prediction if self.level is None else self.level)[:, output]
 
     def calibration(self, output: int, edges: FloatArray, scale: FloatArray) -> Calibration:
         """Return an output's errors over their scale, (n,), by slices of its prediction.
 
         Errors of unstable folds are one slice.
         """
-        prediction, y = self.prediction[:, output], self.Y[:, output]
+        prediction, y, level = self.prediction[:, output], self.Y[:, output], self.levels(output)
         if self.folds is None or not folds_disagree(prediction, y, self.weights, self.folds):
-            return calibration_of(prediction, y, edges, self.weights, self.source, scale)
-        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale)
+            return calibration_of(prediction, y, edges, self.weights, self.source, scale, level)
+        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale, level)
 
 
 def with_shared_shift(
@@ -206,8 +213,11 @@ def calibration_of(
     weights: FloatArray,
     source: str,
     scale: FloatArray | float = 1.0,
+    level: FloatArray | None = None,
 ) -> Calibration:
     """Sort errors into slices of the prediction; neither edges nor scale may have been chosen by these rows.
+
+    Level, (n,), is where rows lie among predictions, if not where their own prediction does.
 
     Examples
     --------
@@ -217,7 +227,7 @@ def calibration_of(
     >>> found.bands(0.8).around(np.array([0.0]))  # too few rows for two slices: all 40 errors count
     (array([-97.]), array([16.]))
     """
-    labels = slice_labels(prediction, edges)
+    labels = slice_labels(prediction if level is None else level, edges)
     errors = (y - prediction) / scale
     order = np.lexsort((errors, labels))
     starts = np.searchsorted(labels[order], np.arange(len(edges)))

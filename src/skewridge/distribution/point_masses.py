@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.distribution.intervals import Calibration, calibration_of
 from skewridge.response.slices import slice_labels
 
@@ -109,33 +109,33 @@ def lattice_of(y: FloatArray) -> tuple[float, float] | None:
 
 
 def point_masses(
-    prediction: FloatArray, y: FloatArray, scale: FloatArray, edges: FloatArray, weights: FloatArray, source: str
-) -> PointMasses | None:
-    """Return the point masses of y, all (n,) arrays, and the errors of the other rows; None where there are none."""
-    values = shared_values(y, weights) if len(y) else y
-    if not len(values):
-        return None
-    cuts = _even_edges(prediction, weights)
-    labels = slice_labels(prediction, cuts)
-    own = y[:, None] == values
-    mass = np.bincount(labels, weights, minlength=len(cuts) - 1)
-    held = np.column_stack([np.bincount(labels, weights * column, minlength=len(cuts) - 1) for column in own.T])
-    others = ~own.any(axis=1)
-    return PointMasses(values, cuts, held / mass[:, None], _rest(others, prediction, y, scale, edges, weights, source))
-
-
-def _rest(
-    others: BoolArray,
     prediction: FloatArray,
     y: FloatArray,
     scale: FloatArray,
     edges: FloatArray,
     weights: FloatArray,
     source: str,
-) -> Calibration | None:
-    if not others.any():
+    level: FloatArray | None = None,
+) -> PointMasses | None:
+    """Return the point masses of y, all (n,) arrays, and the errors of the other rows; None where there are none.
+
+    Level is where rows lie among predictions, if not where their own prediction does.
+    """
+    values = shared_values(y, weights) if len(y) else y
+    if not len(values):
         return None
-    return calibration_of(prediction[others], y[others], edges, weights[others], source, scale[others])
+    level = prediction if level is None else level
+    cuts = _even_edges(level, weights)
+    labels = slice_labels(level, cuts)
+    own = y[:, None] == values
+    mass = np.bincount(labels, weights, minlength=len(cuts) - 1)
+    held = np.column_stack([np.bincount(labels, weights * column, minlength=len(cuts) - 1) for column in own.T])
+    others = ~own.any(axis=1)
+    rest = None
+    if others.any():
+        own = prediction[others], y[others], edges, weights[others], source, scale[others], level[others]
+        rest = calibration_of(*own)
+    return PointMasses(values, cuts, held / mass[:, None], rest)
 
 
 def _even_edges(prediction: FloatArray, weights: FloatArray) -> FloatArray:

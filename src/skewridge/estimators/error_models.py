@@ -71,7 +71,8 @@ class ErrorModels:
         noise, scale = self._noise(rows, own, output)
         y, edges = rows.Y[:, output], self._response_edges[output]
         calibration = rows.calibration(output, edges, scale)
-        masses = point_masses(rows.prediction[:, output], y, scale, edges, rows.weights, rows.source)
+        own_prediction, level = rows.prediction[:, output], rows.levels(output)
+        masses = point_masses(own_prediction, y, scale, edges, rows.weights, rows.source, level)
         low, high = self._support(y, masses)
         origin, step = lattice_of(y) or (0.0, 0.0)
         return calibration, ErrorModel(noise, masses, low, high, origin, step)
@@ -87,7 +88,7 @@ class ErrorModels:
         else:
             columns = own.prediction[:, output], own.Y[:, output], own.weights
             how = {"seed": self._seed, "budget": self._budget, "job": self._job}
-            noise, scale = fit_noise(own.X, *columns, groups=own.groups, **how)
+            noise, scale = fit_noise(own.X, *columns, level=own.levels(output), groups=own.groups, **how)
             if own is rows:
                 return noise, scale
         return noise, noise_scale(noise, rows.X, rows.prediction[:, output], self._job.here)

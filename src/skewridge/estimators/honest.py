@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.base import clone
@@ -24,6 +24,23 @@ from skewridge.levels.risk import StatedRisk
 from skewridge.response.grouping import RowGroups
 
 
+class SeenRows(NamedTuple):
+    """What calibration knows of the rows of a fit beside their left-out errors; nothing of a loaded model's.
+
+    Attributes
+    ----------
+    X : (n, d) array
+    groups : (n,) array of labels, or None
+    level : (n, p) array, where rows lie among predictions
+    plain : bool, True if the errors of all rows count alike
+    """
+
+    X: FloatArray | None = None
+    groups: IntArray | None = None
+    level: FloatArray | None = None
+    plain: bool = True
+
+
 class HonestEstimator(KernelEstimator):
     """A regressor of one or several outputs that knows what it predicts for rows it has not seen.
 
@@ -38,7 +55,7 @@ class HonestEstimator(KernelEstimator):
     _single: bool
     _ends: tuple[FloatArray, FloatArray] | None
     _honest: tuple[FloatArray, FloatArray, FloatArray]
-    _seen: tuple[FloatArray, IntArray | None]  # type: ignore[assignment]
+    _seen: SeenRows  # type: ignore[assignment]
     _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
 
     def __sklearn_tags__(self) -> Any:
@@ -129,12 +146,18 @@ class HonestEstimator(KernelEstimator):
         Y: FloatArray,
         weights: FloatArray,
         together: RowGroups | None,
+        level: FloatArray | None = None,
     ) -> None:
-        """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow."""
+        """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow.
+
+        Level, (n, p), is where rows lie among predictions, if not where their left-out prediction does.
+        """
         known = ~np.isnan(left_out).any(axis=1)  # rows without a past have none
         self._honest = left_out[known], Y[known], weights[known]
         rows = X if len(kept) == len(X) and known.all() else X[kept[known]]
-        self._seen = rows, None if together is None else together.labels[known]
+        level = left_out if level is None else level
+        labels = None if together is None else together.labels[known]
+        self._seen = SeenRows(rows, labels, level[known], self.scoring == "mse")
         every = np.empty((len(X), Y.shape[1]))
         every[kept] = left_out
         others = np.delete(np.arange(len(X)), kept)
@@ -170,11 +193,11 @@ class HonestEstimator(KernelEstimator):
 
     def _cross_fitted(self) -> Unseen:
         """Intervals and distributions are made of the left-out errors that the fit has kept."""
-        X, groups = getattr(self, "_seen", (None, None))
+        X, groups, level, plain = getattr(self, "_seen", SeenRows())
         left_out, Y, weights = self._honest
-        if groups is None:
+        if groups is None and plain:
             left_out = with_shared_shift(left_out, Y, weights, X)
-        return Unseen(left_out, Y, weights, "left out", X=X, groups=groups)
+        return Unseen(left_out, Y, weights, "left out", X=X, groups=groups, level=level)
 
     def _unseen_already(self) -> Unseen:
         return self._cross_fitted()

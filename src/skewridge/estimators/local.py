@@ -161,7 +161,7 @@ class LocalKernelRidge(HonestEstimator):
         self.risk_ = self._one_or_all([self._placed(risk, kept) for risk in risks])
         for own, predicted in zip(Y.T, honest.T, strict=True):
             shift = shift_of(predicted, own, weights)
-            if shift:
+            if shift and self.scoring == "mse":
                 warn_user(concern_of_shift(shift))
         if together is None:
             warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))

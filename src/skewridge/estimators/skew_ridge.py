@@ -187,8 +187,8 @@ class SkewRidge(HonestEstimator):
         self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
         self._models = tuple(fit.model for fit in fits)
         self._remember_levels(fits, tunings)
-        left_out = np.column_stack([fit.left_out for fit in fits])
-        self._remember_honest(X, kept, left_out, Y, weights, together)
+        left_out, level = (np.column_stack([getattr(fit, name) for fit in fits]) for name in ("left_out", "level"))
+        self._remember_honest(X, kept, left_out, Y, weights, together, level)
         for concern in (text for fit in fits for text in concerns(fit)):
             warn_user(concern)
         return self

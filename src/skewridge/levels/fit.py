@@ -48,6 +48,8 @@ class BlendedFit:
     model : BlendedModel
     left_out : (N,) array, honest predictions of the rows: by fits without the row or its group, or without its
         outer fold; nan where rows have an order and this one has no past
+    level : (N,) array, the same with the intercept of all rows, which new rows have, too; of a blend that is next to
+        the mean, the intercept of the other rows would tell a row its own response
     risk : StatedRisk, from them
     honest_by : how they were left out, in words
     fit : MembersFit
@@ -58,6 +60,7 @@ class BlendedFit:
 
     model: BlendedModel
     left_out: FloatArray
+    level: FloatArray
     risk: StatedRisk
     honest_by: str
     fit: MembersFit
@@ -110,21 +113,23 @@ def fit_blended(
     fit = fit_members(rows, settings, job, budget, beside.honest, learned=learned)
     if outer is None:
         blend, values = fit_blend(fit.honest, rows.y, rows.loss_weights)
+        level = values[distinct.member, 0]
         values = leave_own_out(values, rows.y, rows.loss_weights)[distinct.member]
         predictions = (values if len(rows) > 1 else distinct.means_of_others(y[:, None]))[:, 0]
     else:
-        blend, predictions = outer.blend(rows, y)
+        blend, predictions, level = outer.blend(rows, y)
     low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))
-    predictions = np.clip(predictions, low, high)
+    predictions, level = (np.clip(values, low, high) for values in (predictions, level))
     return BlendedFit(
         model=BlendedModel(fit.members, blend),
         left_out=predictions,
+        level=level,
         risk=stated_risk(y, predictions, weights, member=distinct.member, draws=distinct.draws),
         honest_by=_honest_by(groups, outer is not None),
         fit=fit,
         companions=beside.fitted,
         adjacent=_adjacent(fit, X, distinct) if groups is None else None,
-        shift=shift_of(predictions, y, weights),
+        shift=0.0 if scores is not None else shift_of(predictions, y, weights),
     )
 
 

@@ -134,7 +134,7 @@ def has_levels(rows: Rows, settings: LevelSettings) -> bool:
 
 
 def fit_beside(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
-    """Fit the companions, cross-fitted on level 1's folds; none where there will be no levels."""
+    """Fit the companions, cross-fitted on two folds as level 1 is; none where there will be no levels."""
     if not settings.companions or not has_levels(rows, settings):
         return no_companions(len(rows))
     own = rows.X, rows.y, rows.frequencies
@@ -207,12 +207,13 @@ def _fit_level_one(
     sampled = rows.groups is None and len(rows) > GUIDING_ROWS
     seen = rows.some(np.arange(GUIDING_ROWS)) if sampled else rows  # rows come in random order
     given = None if learned is None else learned.level_one
+    scores = seen.scores if np.any(seen.loss_weights > 0.0) else None  # all that count may be outside the sample
     fit = cross_fit(
         seen.X,
         seen.y,
         seen.frequencies,
         replace(settings.centers, forms=forms, learned=given, guides=True),
-        scores=seen.scores,
+        scores=scores,
         scoring=settings.scoring,
         groups=seen.groups,
         seed=settings.seed,

@@ -37,6 +37,7 @@ def fit_noise(
     y: FloatArray,
     weights: FloatArray,
     *,
+    level: FloatArray | None = None,
     groups: IntArray | None = None,
     seed: int,
     budget: Budget,
@@ -49,6 +50,8 @@ def fit_noise(
     X : (n, d) rows, in memory or in chunks
     prediction : (n,) array of honest predictions, by fits without the row
     y, weights : (n,) arrays, responses and how often they occur
+    level : (n,) array, predictions that no row's own response moves, for the column beside those of x; None: the
+        honest ones, if these do not either
     groups : (n,) array of labels; None: every row on its own
 
     Returns
@@ -75,13 +78,14 @@ def fit_noise(
         return alike
     some = np.flatnonzero(rows.member < MOST_ROWS)
     labels = None if groups is None else groups[some]
-    Z = np.column_stack([np.asarray(X[some]), prediction[some]])
+    level = prediction if level is None else level
+    Z = np.column_stack([np.asarray(X[some]), level[some]])
     own = Z, sizes[some], weights[some], CenterSettings(**CENTERS, guides=True)
     fit = cross_fit(*own, groups=labels, seed=seed, budget=budget, job=job.here)
     if not _explains(fit.values[:, 0], sizes[some, 0], weights[some]):
         return alike
     model = as_model(fit)
-    scale = noise_scale(model, X, prediction, job.unkept)
+    scale = noise_scale(model, X, level, job.unkept)
     scale[some] = np.exp(fit.values[:, 0])
     return model, scale
 

@@ -48,8 +48,8 @@ class OuterFits:
         held = self.deal.held > 0.0
         return [own[held][:, None] for own in np.moveaxis(self.predictions, 2, 0)]
 
-    def blend(self, rows: Rows, y: FloatArray) -> tuple[Blend, FloatArray]:
-        """The weights of the members, and the blend's prediction of every row, (N,).
+    def blend(self, rows: Rows, y: FloatArray) -> tuple[Blend, FloatArray, FloatArray]:
+        """The weights of the members, and the blend's predictions of every row, (N,): without the row, and as it is.
 
         Groups, and blocks of an order, may be so few that weights fit them: theirs are fitted to other folds.
         """
@@ -60,10 +60,11 @@ class OuterFits:
         honest, weights = self.honest(), held[held > 0.0] * scores
         found, values = fit_blend(honest, means, weights)
         if self.deal.whole_groups:
-            values = _cross_blended(honest, means, weights, folds)
+            without = _cross_blended(honest, means, weights, folds)
         else:
-            values = leave_own_out(values, means, weights)
-        return found, self.deal.by_row(values[:, 0], held)
+            without = leave_own_out(values, means, weights)
+        by_row = [self.deal.by_row(own[:, 0], held) for own in (without, values)]
+        return found, by_row[0], by_row[1]
 
 
 def _cross_blended(honest: list[FloatArray], means: FloatArray, weights: FloatArray, folds: IntArray) -> FloatArray:
