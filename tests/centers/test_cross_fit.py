@@ -27,7 +27,7 @@ def brute_force(fit, X, Y, w):
     """Every row by the closed form on the rows of the other fold, at the settings of the whole fit."""
     pool = candidate_rows(X, Y, w, "auto", 3).in_folds(N_PARTS)
     folds, candidate, out = pool.folds[pool.member], fit.choice.candidate, np.empty(Y.shape)
-    Z = fit.transform(X)
+    Z = fit.model.transform(X)
     for fold in range(N_PARTS):
         train, test = folds != fold, folds == fold
         C = Z[pool.rows[pool.draw(candidate.n_centers, candidate.adapt, fold)]]
@@ -53,7 +53,7 @@ def test_the_expansion_is_the_mean_of_the_refits():
     X, Y, w = data_of(150, 2)
     settings = CenterSettings(n_centers=25, adapt=0.5, bounds=None)
     fit = cross_fit(X, Y, w, settings, **HOW)
-    Z, new = fit.transform(X), fit.transform(np.random.default_rng(1).random((40, 2)))
+    Z, new = fit.model.transform(X), fit.model.transform(np.random.default_rng(1).random((40, 2)))
     pool, candidate, total = candidate_rows(X, Y, w, "auto", 3).in_folds(N_PARTS), fit.choice.candidate, 0.0
     for fold in range(N_PARTS):
         train = pool.folds[pool.member] != fold
@@ -62,8 +62,9 @@ def test_the_expansion_is_the_mean_of_the_refits():
         mean = np.average(Y[train], axis=0, weights=w[train])
         left = A.T @ (w[train, None] * A) + w[train].sum() * fit.choice.penalty * K
         total += mean + B @ np.linalg.solve(left, A.T @ (w[train, None] * (Y[train] - mean)))
-    values = naive.gram("matern32", new, fit.centers, bandwidth=candidate.bandwidth) @ fit.coef.T + fit.intercepts
-    np.testing.assert_allclose(values * fit.units + fit.means, total / N_PARTS, atol=1e-6 * Y.std())
+    model = fit.model
+    values = naive.gram("matern32", new, model.centers, bandwidth=candidate.bandwidth) @ model.coef.T + model.intercepts
+    np.testing.assert_allclose(values * model.units + model.means, total / N_PARTS, atol=1e-6 * Y.std())
 
 
 def test_a_rows_own_response_does_not_change_its_value_at_given_settings():

@@ -121,7 +121,7 @@ def test_scores_move_the_blend_to_the_rows_that_count():
 def test_new_rows_are_guided_by_the_mean_of_the_half_fits_that_guided_the_training_rows(fitted):
     """A fit to all rows would be nearer to the responses than what cells have learned from."""
     X, y, fit = fitted
-    first, own = fit.fit.level_one, fit.model.members.levels.level_one
+    first, own = fit.fit.level_one.model, fit.model.members.levels.level_one
     Z = first.transform(X)
     estimates = first.kernel.cross(Z, first.centers) @ first.coef.T + first.intercepts
     expected = np.clip(estimates, first.low, first.high) * first.units + first.means

@@ -9,11 +9,10 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.fit import make_system, solve_system
-from skewridge.centers.global_fit import choose_for, column_scale, rows_to_fit
+from skewridge.centers.global_fit import choose_for, rows_to_fit
 from skewridge.centers.ladder import Choice
-from skewridge.centers.model import Predictor
+from skewridge.centers.model import GlobalModel, Predictor
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
-from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
 from skewridge.centers.tuning import CenterTuning, describe
 from skewridge.engine.blas import one_blas_thread
@@ -41,32 +40,14 @@ class CrossFit:
     ----------
     choice : Choice, the candidate, its penalty and the scores that led to it
     tuning : CenterTuning, the same for people
-    transform : what rows go through first
-    kernel : Kernel
-    centers : (m, D) array, the centres of both fits as the kernel sees them
-    coef : (p, m) array, of responses in units of their size
-    intercepts, low, high : (p,) arrays, of the same
-    means, units : (p,) arrays, y = estimate * units + means
+    model : GlobalModel, with the centres of both fits
     values : (N, p) array, in units of y
     """
 
     choice: Choice
     tuning: CenterTuning
-    transform: Transform
-    kernel: Kernel
-    centers: FloatArray
-    coef: FloatArray
-    intercepts: FloatArray
-    low: FloatArray
-    high: FloatArray
-    means: FloatArray
-    units: FloatArray
+    model: GlobalModel
     values: FloatArray
-
-    @property
-    def column_scale(self) -> FloatArray:
-        """Every column's scale, (d,): the root of the sum of squares over its forms."""
-        return column_scale(self.transform)
 
 
 def cross_fit(
@@ -147,15 +128,17 @@ def cross_fit_rows(
     return CrossFit(
         choice=choice,
         tuning=describe(choice, len(centers) // N_PARTS, rows.units, n_sample, scoring),
-        transform=choice.transform,
-        kernel=kernel,
-        centers=centers,
-        coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
-        intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
-        low=low,
-        high=high,
-        means=rows.means,
-        units=rows.units,
+        model=GlobalModel(
+            transform=choice.transform,
+            centers=centers,
+            coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
+            kernel=kernel,
+            intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
+            low=low,
+            high=high,
+            means=rows.means,
+            units=rows.units,
+        ),
         values=values * rows.units + rows.means,
     )
 

@@ -13,7 +13,7 @@ from skewridge.centers.ladder import Choice, choose
 from skewridge.centers.model import LowRankModel, Predictor
 from skewridge.centers.planning import affordable, most_centers, size_of
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
-from skewridge.centers.scales import Transform
+from skewridge.centers.scales import Transform, column_scale
 from skewridge.centers.settings import CenterSettings
 from skewridge.centers.slopes import SLOPE_ROWS, mean_squared_slopes
 from skewridge.centers.stages import CenterWork, center_stages, threads_of
@@ -265,11 +265,6 @@ def _with_importances(
         importances=left_out_importances(rows, model, *chosen, settings, budget=budget, job=job),
         slopes=_slopes(rows, model, fit.transform),
     )
-
-
-def column_scale(transform: Transform) -> FloatArray:
-    """Every column's scale, (d,)."""
-    return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
 
 
 def _slopes(rows: TrainingRows, model: LowRankModel, transform: Transform) -> FloatArray:

@@ -137,3 +137,8 @@ def _given_bandwidth(
     if not isinstance(settings.bandwidth, str):
         return float(settings.bandwidth)
     return median_bandwidth(transform(rows.X[:MEDIAN_ROWS]), name, rows.seed)
+
+
+def column_scale(transform: Transform) -> FloatArray:
+    """Every column's scale, (d,)."""
+    return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale

@@ -10,11 +10,11 @@ import numpy as np
 
 from skewridge._plain_data import PicklesFields
 from skewridge._typing import FloatArray
+from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen
 from skewridge.distribution.point_masses import PointMasses, lattice_of, point_masses
 from skewridge.distribution.predictive import OutputDistribution
 from skewridge.estimators.bounds import as_bounds
-from skewridge.levels.model import GlobalModel
 from skewridge.levels.noise import fit_noise, noise_scale
 
 

@@ -153,7 +153,7 @@ def _adjacent(fit: MembersFit, X: FloatArray, distinct: DistinctRows) -> Adjacen
     first = fit.level_one
     if first is None:
         return None
-    return neighbours_in_file(first.choice, first.kernel, X, distinct.rows, distinct.Y, distinct.frequencies)
+    return neighbours_in_file(first.choice, first.model.kernel, X, distinct.rows, distinct.Y, distinct.frequencies)
 
 
 def _honest_by(groups: RowGroups | None, outer: bool) -> str:

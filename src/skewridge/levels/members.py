@@ -26,7 +26,7 @@ from skewridge.engine.passes import predict_rows
 from skewridge.features.rank_forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
 from skewridge.levels.companions import Companion, CompanionFits, fit_companions, no_companions
-from skewridge.levels.model import GlobalModel, Members, TwoLevels, columns_of
+from skewridge.levels.model import Members, TwoLevels, columns_of
 from skewridge.levels.planning import is_small
 from skewridge.levels.rows import Rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
@@ -180,7 +180,7 @@ def fit_members(
         rows, predict_rows(forms, rows.X, job.here), guide, settings, learned, level_one.choice.learned, job
     )
     models = tuple(fit.model for fit in locals_)
-    levels = TwoLevels(as_model(level_one), forms, models, mean, spread)
+    levels = TwoLevels(level_one.model, forms, models, mean, spread)
     others = [*(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
     left_out = alone.within([first, *others])
     return MembersFit(replace(alone, levels=levels), left_out, level_one, _learned(level_one, locals_))
@@ -223,24 +223,9 @@ def _fit_level_one(
     if not sampled:
         return fit, fit.values
     others = rows.X[GUIDING_ROWS:]
-    with part(CROSS_FITTING, values_work(len(others), *fit.centers.shape)):
-        values = predict_rows(as_model(fit).predict, others, job)
+    with part(CROSS_FITTING, values_work(len(others), *fit.model.centers.shape)):
+        values = predict_rows(fit.model.predict, others, job)
     return fit, np.vstack([fit.values, values])
-
-
-def as_model(fit: CrossFit) -> GlobalModel:
-    """The mean of the half fits, as it predicts."""
-    return GlobalModel(
-        transform=fit.transform,
-        centers=fit.centers,
-        coef=fit.coef,
-        kernel=fit.kernel,
-        intercepts=fit.intercepts,
-        low=fit.low,
-        high=fit.high,
-        means=fit.means,
-        units=fit.units,
-    )
 
 
 def _fit_locals(

@@ -8,53 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from skewridge._plain_data import PicklesFields
 from skewridge._typing import FloatArray, IntArray
 from skewridge.cells.learned import LocalModel
-from skewridge.centers.scales import Transform
+from skewridge.centers.model import GlobalModel
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import ScaledForms
-from skewridge.kernels import Kernel, Product
 from skewridge.ridge.linear import LinearModel
-
-
-@dataclass(frozen=True)
-class GlobalModel(PicklesFields):
-    """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it is saved.
-
-    The mean of the two fits that gave the training rows their cross-fitted values.
-
-    Attributes
-    ----------
-    transform : what rows go through first
-    centers : (m, D) array of transformed rows
-    coef : (p, m) array
-    kernel : Kernel
-    intercepts, low, high, means, units : (p,) arrays
-    """
-
-    transform: Transform
-    centers: FloatArray
-    coef: FloatArray
-    kernel: Kernel
-    intercepts: FloatArray
-    low: FloatArray
-    high: FloatArray
-    means: FloatArray
-    units: FloatArray
-
-    @cached_property
-    def product(self) -> Product:
-        """x -> k(x, centers) @ coef', prepared once."""
-        return self.kernel.product(self.centers, self.coef)
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predict one block of rows, (n, p)."""
-        return self.predict_transformed(self.transform(X))
-
-    def predict_transformed(self, Z: FloatArray) -> FloatArray:
-        """Predict one block of rows that went through the transform, (n, p)."""
-        return np.clip(self.product(Z) + self.intercepts, self.low, self.high) * self.units + self.means
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_fit import cross_fit
+from skewridge.centers.model import GlobalModel
 from skewridge.centers.settings import CenterSettings
 from skewridge.engine.blas import one_blas_thread
 from skewridge.engine.chunked import RowData
@@ -20,8 +21,6 @@ from skewridge.engine.job import Job
 from skewridge.engine.memory import Budget
 from skewridge.engine.passes import map_rows
 from skewridge.features.scaling import shared_shift
-from skewridge.levels.members import as_model
-from skewridge.levels.model import GlobalModel
 from skewridge.response.sampling import candidate_rows
 
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
@@ -84,10 +83,9 @@ def fit_noise(
     fit = cross_fit(*own, groups=labels, seed=seed, budget=budget, job=job.here)
     if not _explains(fit.values[:, 0], sizes[some, 0], weights[some]):
         return alike
-    model = as_model(fit)
-    scale = noise_scale(model, X, level, job.unkept)
+    scale = noise_scale(fit.model, X, level, job.unkept)
     scale[some] = np.exp(fit.values[:, 0])
-    return model, scale
+    return fit.model, scale
 
 
 def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray, job: Job) -> FloatArray:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from skewridge.centers.model import GlobalModel
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaled_forms import ScaledForms
 from skewridge.features.scaling import Scaling
-from skewridge.levels.model import GlobalModel
 from skewridge.persist._compound import Items, OneOf, Record
 from skewridge.persist._layouts import Bools, Floats, Ints, Length, Number
 from skewridge.persist._regressors import kernel_layout
