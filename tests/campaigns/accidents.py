@@ -98,7 +98,7 @@ def drivers(folder, tries):
 
 # Commands
 
-LOST = "Exception ignored on calling ctypes callback"  # Ctrl-C while llvmlite loads what is compiled never reaches us
+LOST = "Exception ignored"  # Ctrl-C in code that cannot raise (callbacks of llvmlite, scipy's Sobol points) is lost
 WORDS = "Interrupted. No file is half-written."  # or nothing, where a command has not begun
 COMMANDS = {
     "fit": ["fit", "table.csv", "-t", "y", "-o", "fitted.skr", "--holdout", "0.2", *QUICK],
