@@ -8,6 +8,7 @@ beyond their walls: each is one more coordinate, and a trend ``tau_j q_j q_j'`` 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -135,22 +136,8 @@ def fit_local(
     kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
     width = forms.shape[1] + (0 if guide is None else guide.shape[1])
     announce(lambda: local_stages(len(forms), width, settings, (job or Job()).here.n_threads))
-    some = slice(LEARNING_ROWS)  # rows come in random order
-    own = None if guide is None else guide[some]
-    counted = frequencies if weights is None or not np.any(weights[some] > 0.0) else weights
-    learned = learned or learn_kernel(
-        kernel,
-        _coordinates(forms[some], own),
-        unit[some],
-        seed=settings.seed,
-        local=True,
-        Q=own,
-        frequencies=frequencies[some],
-        weights=counted[some],
-        groups=None if groups is None else groups[some],
-        hint=hint,
-        n_steps=settings.n_steps,
-    )
+    rows = forms, unit, frequencies, guide, weights, groups
+    learned = learned or _learn(kernel, *(_first(values) for values in rows), hint=hint, settings=settings)
     learned = learned if guide is None else learned.without_guides(np.all(guide == 0.0, axis=0))
     used = used_forms(learned.scales[: forms.shape[1]], learned.scales)
     scales = np.append(learned.scales[used], learned.scales[forms.shape[1] :])
@@ -172,6 +159,39 @@ def fit_local(
     )
     model = LocalModel(used, scales, fit.model, means, units)
     return LocalFit(model, fit.left_out * units + means, learned)
+
+
+def _first(values: Any) -> Any:
+    """The rows that teach, which come in random order."""
+    return None if values is None else values[:LEARNING_ROWS]
+
+
+def _learn(
+    kernel: Kernel,
+    forms: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    guide: FloatArray | None,
+    weights: FloatArray | None,
+    groups: IntArray | None,
+    *,
+    hint: FloatArray | None,
+    settings: LocalSettings,
+) -> LearnedKernel:
+    """Learn scales, ridge and trends on balls; all rows count alike where none of these has a loss weight."""
+    return learn_kernel(
+        kernel,
+        _coordinates(forms, guide),
+        Y,
+        seed=settings.seed,
+        local=True,
+        Q=guide,
+        frequencies=frequencies,
+        weights=None if weights is None or not np.any(weights > 0.0) else weights,
+        groups=groups,
+        hint=hint,
+        n_steps=settings.n_steps,
+    )
 
 
 def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: int) -> list[Stage]:
