@@ -123,7 +123,7 @@ class TestPointMasses:
         masses = PointMasses(values, np.array([-np.inf, 0.5, np.inf]), shares, None)
         f = random.random(200)
         low, high = np.sort(random.uniform(-1.0, 6.0, (2, 200)), axis=0)
-        found = masses.held(low, high, f, tail)
+        found = masses.widened(low, high, f, tail)
         for i, own in enumerate(shares[(f > 0.5).astype(int)]):
             least = next((v for v in values if own[values <= v].sum() > tail), np.inf)
             most = next((v for v in values[::-1] if own[values >= v].sum() > tail), -np.inf)

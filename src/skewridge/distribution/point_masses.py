@@ -46,7 +46,7 @@ class PointMasses:
         totals = found.sum(axis=1, keepdims=True)
         return np.where(totals > 0.0, found / np.where(totals > 0.0, totals, 1.0), 1.0 / len(self.values))
 
-    def held(
+    def widened(
         self, low: FloatArray, high: FloatArray, prediction: FloatArray, tail: float
     ) -> tuple[FloatArray, FloatArray]:
         """Ends of intervals, (n,), moved out to the values beyond which no more than a tail of their probability lies.

@@ -209,7 +209,7 @@ def _ends(band: Bands, model: ErrorModel, prediction: FloatArray, scale: FloatAr
     """The ends of one output's intervals, (2, n), with values that many rows share, and within what y stays between."""
     low, high = band.around(prediction, scale)
     if model.masses is not None:
-        low, high = model.masses.held(low, high, prediction, tail)
+        low, high = model.masses.widened(low, high, prediction, tail)
     return np.clip([low, high], model.low, model.high)
 
 
