@@ -18,8 +18,8 @@ from timing import seconds
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job, run
-from skewridge.engine.passes import BLOCK_ROWS
+from skewridge.execution.job import Job, run
+from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.kernels import Kernel
 from skewridge.linalg.lapack import lower_solve
 from skewridge.ridge.lowrank import make_basis

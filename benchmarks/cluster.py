@@ -20,8 +20,8 @@ from table import record
 from timing import seconds
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, use_engine
-from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows, sum_rows
+from skewridge.execution.job import Job
+from skewridge.execution.passes import map_rows, sum_rows
 from skewridge.io.sources import open_source
 from skewridge.kernels import make_kernel
 from skewridge.ridge.lowrank import make_basis, sum_features

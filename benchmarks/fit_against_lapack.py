@@ -16,7 +16,7 @@ from numba.extending import get_cython_function_address
 from table import record
 
 from skewridge import DacKernelRidge
-from skewridge.engine.job import Job, run
+from skewridge.execution.job import Job, run
 
 REPEATS = 7
 LIMITS = {1000: 1.25, 100: 2.5}

@@ -13,7 +13,7 @@ import numpy as np
 from table import record
 from timing import seconds
 
-from skewridge.engine.job import Job, run
+from skewridge.execution.job import Job, run
 from skewridge.kernels import Kernel
 
 TOLERANCE = 1e-8

@@ -14,8 +14,8 @@ from sklearn.kernel_ridge import KernelRidge
 from table import record
 from timing import seconds
 
-from skewridge.engine.job import Job
-from skewridge.engine.passes import predict_rows
+from skewridge.execution.job import Job
+from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
 

@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from skewridge import AdaptiveKernelRidge, LocalKernelRidge, SkewRidge
-from skewridge.engine import following
-from skewridge.engine.progress import Progress
+from skewridge.execution import following
+from skewridge.execution.progress import Progress
 
 ESTIMATORS = {"skew": SkewRidge, "local": LocalKernelRidge, "adaptive": AdaptiveKernelRidge}
 MADE = []

@@ -16,8 +16,8 @@ from table import record
 from timing import seconds as timed
 
 from skewridge import SkewRidge
-from skewridge.cells.solve import solve_cell
-from skewridge.engine.blas import one_blas_thread
+from skewridge.cells.fit import solve_cell
+from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel
 from skewridge.linalg.lapack import cholesky, routine
 from skewridge.ridge.leave_one_out import leave_one_out

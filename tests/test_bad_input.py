@@ -6,8 +6,8 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
-from skewridge.engine.passes import predict_rows
+from skewridge.execution.job import Job
+from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
 from skewridge.nodes.fit import Problem
 from skewridge.nodes.partition import Partition

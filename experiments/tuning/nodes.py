@@ -17,8 +17,8 @@ import numpy as np
 from study import risk_surface
 
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job, one_blas_thread
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job, one_blas_thread
+from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.kernels.heuristics import median_bandwidth
 from skewridge.nodes.criteria import pair_risk

@@ -20,7 +20,7 @@ import numpy as np
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import one_blas_thread
+from skewridge.execution.job import one_blas_thread
 from skewridge.kernels import Kernel
 from skewridge.kernels.heuristics import median_bandwidth
 from skewridge.linalg.ridge_path import reduce_node, solve_path

@@ -9,7 +9,6 @@ from skewridge._version import __version__
 if TYPE_CHECKING:
     from skewridge.advice.diagnose import diagnose
     from skewridge.advice.plan import plan
-    from skewridge.engine.dask import use_engine
     from skewridge.estimators.adaptive import AdaptiveKernelRidge
     from skewridge.estimators.dac import DacKernelRidge
     from skewridge.estimators.dac_regressor import DacRegressor
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from skewridge.estimators.sources import fit_source, predict_source
     from skewridge.estimators.spline import SmoothingSpline
     from skewridge.estimators.table_model import make_table_model
+    from skewridge.execution.dask import use_engine
     from skewridge.model_selection import ResponseStratifiedKFold, response_train_test_split
     from skewridge.persist import ModelFileError, load_model, save_model
     from skewridge.reporting import report
@@ -42,7 +42,7 @@ _HOMES = {
     "report": "reporting",
     "response_train_test_split": "model_selection",
     "save_model": "persist",
-    "use_engine": "engine.dask",
+    "use_engine": "execution.dask",
 }
 _MODULES = ("datasets", "metrics", "plots", "reference", "theory")
 

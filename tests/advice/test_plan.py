@@ -10,12 +10,11 @@ from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
 from skewridge.advice.pace import seconds_per_operation
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
-from skewridge.levels.members import LevelSettings
-from skewridge.levels.planning import LevelSize, levels_flops
-from skewridge.levels.stages import LevelWork, level_stages
 from skewridge.nodes.planning import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly, slice_response
+from skewridge.two_levels.members import LevelSettings
+from skewridge.two_levels.planning import LevelSize, level_stages, levels_flops
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +99,9 @@ def test_seconds_are_work_at_this_machines_pace(peaks):
     pace = seconds_per_operation()
     assert 1e-13 < pace < 1e-7
     levels, adaptive, second, first, exact = plan(y, X, n_nodes=20).costs
-    work = LevelWork(4000, 2, LevelSettings(), 1, scored=False)
-    announced = sum(sum(stage.parts) / stage.speedup for stage in level_stages(work, outer=False))
+    announced = sum(
+        sum(stage.parts) / stage.speedup for stage in level_stages(4000, 2, LevelSettings(), 1, outer=False)
+    )
     assert levels.seconds == pytest.approx(pace * announced)
     assert exact.seconds > second.seconds > first.seconds > 0.0
     assert adaptive.seconds > 0.0

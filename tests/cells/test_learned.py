@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skewridge.cells import learned
-from skewridge.cells.learned import LocalSettings, fit_local
+from skewridge.cells import local as learned
+from skewridge.cells.local import LocalSettings, fit_local
 
 
 @pytest.mark.parametrize("guided", [False, True])

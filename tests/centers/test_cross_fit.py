@@ -4,9 +4,9 @@ import pytest
 from skewridge.centers.cross_fit import N_PARTS, cross_fit, cross_fit_rows
 from skewridge.centers.global_fit import rows_to_fit
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.chunked import ArrayChunk, Table
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.chunked import ArrayChunk, Table
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.response.sampling import candidate_rows
 from tests import naive
 

@@ -3,7 +3,7 @@ import pytest
 
 from skewridge.centers.cross_validation import PENALTIES, Candidate, CrossValidator, CVScore, fold_rows
 from skewridge.centers.rows import TrainingRows
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.response.sampling import N_FOLDS, candidate_rows
 from tests import naive
 

@@ -16,7 +16,7 @@ from skewridge.centers.ladder import (
 from skewridge.centers.rows import training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.features.scaled_forms import ScaledForms
 from skewridge.kernels.heuristics import penalty_rule
 

@@ -5,7 +5,7 @@ from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.pilot import pilot_of, within
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.scales import ScaledKernel
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.features.scaling import standard_scaling
 from skewridge.response.sampling import N_FOLDS, candidate_rows
 from tests import naive

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.centers.rows import collapse, training_rows
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.response.sampling import candidate_rows
 
 

@@ -17,10 +17,10 @@ from skewridge import (
     predict_source,
 )
 from skewridge.datasets import make_peaks
-from skewridge.engine.chunked import Table
 from skewridge.estimators import base
+from skewridge.execution.chunked import Table
 from skewridge.io.sources import open_source
-from skewridge.levels.planning import LevelSize, levels_bytes
+from skewridge.two_levels.planning import LevelSize, levels_bytes
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pd = pytest.importorskip("pandas")
@@ -261,7 +261,7 @@ def test_a_checkpoint_of_another_scoring_or_generator_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("version", "place"),
-    [("method", "skewridge.estimators.fit_identity.code_digest"), ("format", "skewridge.engine.checkpoint.FORMAT")],
+    [("method", "skewridge.estimators.fit_identity.code_digest"), ("format", "skewridge.execution.checkpoint.FORMAT")],
 )
 def test_a_checkpoint_of_another_format_or_method_is_refused(tmp_path, monkeypatch, version, place):
     fit_source(clone(DAC[0]), X, Y, checkpoint=tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skewridge.engine.chunked import Table
+from skewridge.execution.chunked import Table
 from skewridge.io import csv_files
 from skewridge.io.dialects import find_delimiter, find_numbers
 from skewridge.io.encodings import find_encoding

@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-from skewridge.engine.chunked import Table
+from skewridge.execution.chunked import Table
 from skewridge.io import csv_files, files
 from skewridge.io.files import FileChunk, open_files
 from skewridge.io.listing import list_files

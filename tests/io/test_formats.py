@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from skewridge.engine.chunked import Table
+from skewridge.execution.chunked import Table
 from skewridge.io import csv_files, opening
 from skewridge.io import memory as table_memory
 from skewridge.io.files import open_files

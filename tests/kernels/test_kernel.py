@@ -535,8 +535,8 @@ def test_inner_products_by_blas_cross_tile_borders(name, monkeypatch):
 PREDICTS = """
 import numpy as np
 from pathlib import Path
-from skewridge.engine.job import Job
-from skewridge.engine.passes import predict_rows
+from skewridge.execution.job import Job
+from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
 peak = lambda: float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e3

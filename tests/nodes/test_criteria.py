@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.linalg.ridge_path import reduce_node, solve_path
 from skewridge.nodes.criteria import cp, dgcv, error_products, gcv, jackknife_error, mean_risk

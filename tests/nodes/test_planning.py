@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skewridge import DacKernelRidge
-from skewridge.engine.memory import Budget, machine_memory
+from skewridge.execution.memory import Budget, machine_memory
 from skewridge.nodes.planning import TARGET_NODE_SIZE, PartitionSettings, choose_n_nodes, make_plan, plan_fit
 from skewridge.response import allocation
 from skewridge.response.allocation import allocate, expected_node_size
@@ -108,7 +108,7 @@ def test_choosing_counts_a_second_matrix_a_worker(y):
 
 def test_the_machines_memory_is_the_limit_when_none_is_given(y, monkeypatch):
     assert plan_fit(y, PartitionSettings(n_nodes=50), 2)[1].n_bytes < machine_memory()
-    monkeypatch.setattr("skewridge.engine.memory.machine_memory", lambda: 1e6)
+    monkeypatch.setattr("skewridge.execution.memory.machine_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"the machine has 1 MB"):
         plan_fit(y, PartitionSettings(n_nodes=50), 2)
 

@@ -5,8 +5,8 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.kernels import KERNELS
 from skewridge.kernels.heuristics import median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores

@@ -33,7 +33,6 @@ from skewridge import (
     save_model,
 )
 from skewridge.datasets import make_peaks
-from skewridge.levels.planning import LevelSize, levels_bytes, levels_flops
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, sera, slice_mse
 from skewridge.nodes.planning import make_plan
 from skewridge.reporting import checksum, collect, render
@@ -43,6 +42,7 @@ from skewridge.reporting._errors import MOST_POINTS, sample
 from skewridge.reporting._numbers import linear_ticks, log_ticks
 from skewridge.response.slices import slice_response
 from skewridge.tables.encoder import TableEncoder
+from skewridge.two_levels.planning import LevelSize, levels_bytes, levels_flops
 
 X, y = make_peaks(700, 2, random_state=0)
 TRAIN, TEST, Y_TRAIN, Y_TEST = response_train_test_split(X, y, test_size=0.3, random_state=0)

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.engine.checkpoint import Checkpoint
-from skewridge.engine.chunked import ArrayChunk, Table
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.checkpoint import Checkpoint
+from skewridge.execution.chunked import ArrayChunk, Table
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, allocate
 from skewridge.response.slices import slice_response

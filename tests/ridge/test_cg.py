@@ -5,8 +5,8 @@ from skewridge import AdaptiveKernelRidge
 from skewridge.centers.planning import FitSize, fit_bytes, solver_of
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.kernels import KERNELS, make_kernel
 from skewridge.ridge.cg import MOST_STEPS, Normal, conjugate_inverse, conjugate_solve, preconditioner
 from skewridge.ridge.lowrank import make_basis, ridge_factor, ridge_solve, sum_features

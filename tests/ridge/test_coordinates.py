@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skewridge.engine.chunked import ArrayChunk, Table
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import ArrayChunk, Table
+from skewridge.execution.job import Job
 from skewridge.kernels import make_kernel, suits_blas
 from skewridge.ridge.coordinates import PointLayout, make_layout
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.job import Job
-from skewridge.engine.passes import BLOCK_ROWS, predict_rows
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.job import Job
+from skewridge.execution.passes import BLOCK_ROWS, predict_rows
 from skewridge.kernels import make_kernel
 from skewridge.linalg.lapack import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
 from skewridge.ridge.lowrank import (
@@ -207,7 +207,7 @@ def test_nearly_dependent_centres_give_one_fit_in_any_order_and_any_blocks(name,
     kernel, order = make_kernel(name, X, bandwidth), np.random.default_rng(0).permutation(500)
     predictions = []
     for rows, size in ((np.arange(500), 2048), (order, 2048), (order, 33)):
-        monkeypatch.setattr("skewridge.engine.passes.BLOCK_ROWS", size)
+        monkeypatch.setattr("skewridge.execution.passes.BLOCK_ROWS", size)
         basis, _, _, beta = fitted(kernel, X[80:140], X[rows], Y[rows], w, penalty)
         predictions.append(predict_rows(kernel.product(basis.centers, basis.dual(beta)), X, JOB))
     assert np.isfinite(predictions).all()

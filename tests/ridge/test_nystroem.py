@@ -5,7 +5,7 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
 from skewridge.nodes.planning import make_plan, n_shared_centers
 from skewridge.response.slices import slice_quietly, slice_response

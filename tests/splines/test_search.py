@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.splines.search import Task, make_ridge, score_gradient, search_theta, start_theta
 from skewridge.splines.sums import make_features, make_free, sum_rows
 from skewridge.splines.terms import make_model

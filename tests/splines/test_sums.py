@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.splines.sums import affordable, make_features, make_free, sum_rows
 from skewridge.splines.terms import make_domain, make_model
 

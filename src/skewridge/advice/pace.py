@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.progress import Stage
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.progress import Stage
 from skewridge.linalg.inverse_factor import inverse_factor
 
 TRIAL_ROWS = 500

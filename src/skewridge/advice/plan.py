@@ -18,12 +18,9 @@ from skewridge.centers.ladder import most_tried
 from skewridge.centers.planning import FitSize, most_centers, n_bytes
 from skewridge.centers.settings import CenterSettings
 from skewridge.centers.stages import CenterWork, center_stages
-from skewridge.engine.memory import Budget
-from skewridge.engine.progress import Stage, speedup
-from skewridge.engine.progress_line import duration
-from skewridge.levels.members import LevelSettings
-from skewridge.levels.planning import LevelSize, bytes_per_row, is_small, levels_bytes, levels_flops
-from skewridge.levels.stages import LevelWork, level_stages
+from skewridge.execution.memory import Budget
+from skewridge.execution.progress import Stage, speedup
+from skewridge.execution.progress_line import duration
 from skewridge.nodes.planning import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -35,6 +32,8 @@ from skewridge.nodes.planning import (
 )
 from skewridge.response.slices import Slices, slice_quietly
 from skewridge.ridge.work import values_work
+from skewridge.two_levels.members import LevelSettings
+from skewridge.two_levels.planning import LevelSize, bytes_per_row, is_small, level_stages, levels_bytes, levels_flops
 
 
 @dataclass(frozen=True)
@@ -209,13 +208,13 @@ def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
     """Two levels with their two local kernels, learning included."""
     size = LevelSize(n_rows, d)
     need = levels_bytes(size, workers)
-    work = LevelWork(n_rows, d, LevelSettings(), workers, scored=False)
+    stages = level_stages(n_rows, d, LevelSettings(), workers, outer=is_small(n_rows, d))
     return Cost(
         fit=f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row",
         n_bytes=need,
         n_flops=levels_flops(size),
         fits=budget.holds(need),
-        seconds=stage_seconds(level_stages(work, outer=is_small(n_rows, d))),
+        seconds=stage_seconds(stages),
     )
 
 

@@ -1,43 +1,41 @@
-"""Fit the cells of a few random partitions, with the exact leave-one-out of their average."""
+"""Exact kernel ridge regression in the cells of a few random partitions, and the leave-one-out of their average."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.cells.model import Cells
-from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, CellRows, random_partitions, rows_of_cells
-from skewridge.cells.solve import CellSolution, solve_cell
-from skewridge.engine.following import part
-from skewridge.engine.job import Job, run
+from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, random_partitions, rows_of_cells
+from skewridge.execution.following import part
+from skewridge.execution.job import Job, run
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name
+from skewridge.kernels.kernel import loops_module
+from skewridge.linalg.inverse_factor import inverse_factor, inverse_solve
+from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, lower_square, squared_columns
+from skewridge.response.grouping import share_groups
+from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.local import Workspace
 from skewridge.ridge.work import cell_work
 
 SOLVING = "cells"
 SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # of a node's rows, on one side of a split
+EPS = float(np.finfo(np.float64).eps)
+RAISE = 10.0  # what the ridge of a singular cell is multiplied by
+MOST_RIDGE = 1e6  # times the largest diagonal: a matrix that is singular even so holds nan or inf
 
 
 @dataclass(frozen=True)
 class CellSettings:
-    """How cells are made and solved.
-
-    Attributes
-    ----------
-    kernel : str, one that decays with distance; features come scaled, so the bandwidth is 1
-    ridge : float, c of G = k + q diag(trend) q' + c diag(1 / f)
-    trend : float, or (k,) array with one for every column of q; used where q is given
-    seed : int, what the partitions are drawn by
-    n_partitions, cell_size : int
-    """
+    """How cells are made and solved: G = k + q diag(trend) q' + ridge diag(1 / f); the bandwidth is 1."""
 
     kernel: str = "laplacian"
     ridge: float = 0.01
-    trend: float | FloatArray = 1.0
+    trend: float | FloatArray = 1.0  # or one for every column of q
     seed: int = 0
     n_partitions: int = N_PARTITIONS
     cell_size: int = CELL_SIZE
@@ -50,17 +48,18 @@ class CellSettings:
 
 
 @dataclass(frozen=True)
-class CellsFit:
-    """A fitted model and what is known about it.
+class CellSolution:
+    """One cell, f(x) = mean + slope' q(x) + sum_i coef_i k(x, z_i), and its leave-one-out values; coef is (n, p)."""
 
-    Attributes
-    ----------
-    model : Cells
-    left_out : (N, p) array, the average over partitions at every row of fits without that row, or
-        without its group; cells, scales and q are given
-    ridges : (C,) array, the ridge of every cell; above the one asked for where that left the cell
-        singular
-    """
+    coef: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    left_out: FloatArray
+    ridge: float
+
+
+class CellsFit(NamedTuple):
+    """A fitted model, its predictions of every row by fits without it, (N, p), and the ridge of every cell, (C,)."""
 
     model: Cells
     left_out: FloatArray
@@ -77,17 +76,14 @@ def fit_cells(
     groups: IntArray | None = None,
     job: Job | None = None,
 ) -> CellsFit:
-    """Fit exact kernel ridge regression in every cell of a few random partitions of x.
+    """Fit every cell, and predict every row by fits without it, or without its group; cells, scales and q are given.
 
     Parameters
     ----------
     Z : (N, D) array of scaled features of distinct rows in canonical order, at least two
-    Y : (N, p) array
-    frequencies : (N,) array, how often each row occurs
+    Y, frequencies : (N, p) and (N,) arrays, responses and how often each row occurs
     q : (N, k) array of cross-fitted first estimates for the trends, or None for no trend
-    settings : CellSettings
     groups : (N,) array, rows that are left out together; None: every row on its own
-    job : Job, the threads that cells are solved on; the result does not depend on their number
 
     Examples
     --------
@@ -101,17 +97,22 @@ def fit_cells(
     """
     _check_rows(Z, Y, frequencies, q)
     job, kernel = job or Job(), Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
-    partitions = random_partitions(
-        Z, seed=settings.seed, n_partitions=settings.n_partitions, cell_size=settings.cell_size
-    )
+    how = {"seed": settings.seed, "cell_size": settings.cell_size}
+    partitions = random_partitions(Z, n_partitions=settings.n_partitions, **how)
     cells = partitions.cells_of(Z)
-    rows = rows_of_cells(
-        cells,
-        partitions.n_cells,
-        seed=settings.seed,
-        cell_size=settings.cell_size,
-    )
-    solve = _solver(kernel, Z, Y, frequencies, q, groups, rows, settings)
+    rows = rows_of_cells(cells, partitions.n_cells, **how)
+    workspace = Workspace()
+
+    def solve(cell: int) -> CellSolution:
+        own = rows[cell]
+        return solve_cell(
+            *(kernel, Z[own], Y[own], frequencies[own], None if q is None else q[own]),
+            ridge=settings.ridge,
+            trend=settings.trend,
+            groups=None if groups is None else groups[own],
+            workspace=workspace,
+        )
+
     with part(SOLVING, float(sum(cell_work(n, Z.shape[1]) for n in rows.sizes))):
         solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
     model = Cells(
@@ -124,9 +125,46 @@ def fit_cells(
         slopes=np.array([s.slope for s in solutions]),
     )
     left_out = _average_left_out(model, solutions, cells, Z, q)
-    if groups is not None:
-        left_out = _otherwise_mean(left_out, Y, frequencies, groups)
+    if groups is not None:  # where no cell knows another group: the mean of all others
+        unknown = np.isnan(left_out).any(axis=1)
+        for group in np.unique(groups[unknown]):
+            own = groups == group
+            left_out[own & unknown] = np.average(Y[~own], axis=0, weights=frequencies[~own])
     return CellsFit(model, left_out, np.array([s.ridge for s in solutions]))
+
+
+def solve_cell(
+    kernel: Kernel,
+    Z: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    q: FloatArray | None = None,
+    *,
+    ridge: float,
+    trend: float | FloatArray = 0.0,
+    groups: IntArray | None = None,
+    workspace: Workspace | None = None,
+) -> CellSolution:
+    """Solve G a = y - mean, 1'a = 0, and leave every row, or every group, out once.
+
+    With G^-1 = L'L the mean is 1'G^-1 y / 1'G^-1 1, and P = G^-1 - G^-1 1 1'G^-1 / 1'G^-1 1 has the left-out errors
+    a_i / P_ii; of a group B they are P_BB^-1 a_B.
+    """
+    columns = np.empty((0, len(Z))) if q is None else np.ascontiguousarray(q.T)
+    middle = np.array([np.average(column, weights=frequencies) for column in columns])
+    centred, trends = columns - middle[:, None], np.broadcast_to(trend, middle.shape)
+    inverse, raised = _factorise(kernel, Z, centred.T, trends, ridge / frequencies, workspace or Workspace())
+    offset = np.average(Y, axis=0, weights=frequencies)
+    right = np.ones((Y.shape[1] + 1, len(Z)))
+    right[:-1] = (Y - offset).T
+    inverse_solve(inverse, right)
+    ones, total = right[-1], right[-1].sum()
+    mean = right[:-1].sum(axis=1) / total
+    coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
+    products = np.array([row @ coef for row in centred])  # row by row: one more of them changes no bit of the others
+    slope = trends[:, None] * products.reshape(len(centred), coef.shape[1])
+    errors = _left_out_errors(inverse, ones, coef, groups)
+    return CellSolution(coef, mean + offset - middle @ slope, slope, Y - errors, ridge * raised)
 
 
 def fit_bytes(
@@ -140,9 +178,8 @@ def fit_bytes(
 ) -> float:
     """Bytes that a fit holds at its peak beside the rows it was given.
 
-    While trees grow: three copies of the rows. While cells are solved: three arrays of indices and
-    three of coefficients for every partition, and for every thread the matrix of a cell and three
-    copies of its rows.
+    While trees grow: three copies of the rows. While cells are solved: three arrays of indices and three of
+    coefficients for every partition, and for every thread the matrix of a cell and three copies of its rows.
 
     Examples
     --------
@@ -151,27 +188,13 @@ def fit_bytes(
     """
     cell = min(n_rows, cell_size)
     n_partitions = n_partitions if n_rows > cell_size else 1
-    growing = 3.0 * n_rows * n_features
     solving = 3.0 * n_rows * n_partitions * (1 + n_outputs) + 2.0 * n_rows * n_outputs
     threads = n_threads * cell * (cell + 3.0 * n_features + 6.0 * (n_outputs + 1))
-    return 8.0 * (max(growing, n_rows * n_features + threads) + solving)
+    return 8.0 * (max(3.0 * n_rows * n_features, n_rows * n_features + threads) + solving)
 
 
-def cells_work(
-    n_rows: int,
-    n_features: int,
-    n_partitions: int = N_PARTITIONS,
-    cell_size: int = CELL_SIZE,
-) -> float:
-    """Operations of solving all cells, before they are known: nodes split at the usual quantiles.
-
-    Examples
-    --------
-    >>> cells_work(1000, 2) == cell_work(1000, 2)
-    True
-    >>> bool(4 < cells_work(2000, 2) / (2 * cell_work(1000, 2)) < 4.2)
-    True
-    """
+def cells_work(n_rows: int, n_features: int, n_partitions: int = N_PARTITIONS, cell_size: int = CELL_SIZE) -> float:
+    """Operations of solving all cells, before they are known: nodes split at the usual quantiles."""
     if n_rows <= cell_size:
         return cell_work(n_rows, n_features)
     nodes, total = {float(n_rows): 1.0}, 0.0
@@ -199,90 +222,72 @@ def check_cell_kernel(name: str) -> str:
     return name
 
 
-def _solver(
-    kernel: Kernel,
-    Z: FloatArray,
-    Y: FloatArray,
-    frequencies: FloatArray,
-    q: FloatArray | None,
-    groups: IntArray | None,
-    rows: CellRows,
-    settings: CellSettings,
-) -> Callable[[int], CellSolution]:
-    """The task of a thread: the number of a cell -> its solution."""
-    workspace = Workspace()
-
-    def solve(cell: int) -> CellSolution:
-        own = rows[cell]
-        return solve_cell(
-            *(kernel, Z[own], Y[own], frequencies[own], None if q is None else q[own]),
-            ridge=settings.ridge,
-            trend=settings.trend,
-            groups=None if groups is None else groups[own],
-            workspace=workspace,
-        )
-
-    return solve
-
-
 def _average_left_out(
-    model: Cells,
-    solutions: list[CellSolution],
-    cells: IntArray,
-    Z: FloatArray,
-    q: FloatArray | None,
+    model: Cells, solutions: list[CellSolution], cells: IntArray, Z: FloatArray, q: FloatArray | None
 ) -> FloatArray:
     """The mean over partitions of the cells' leave-one-out values, (N, p).
 
-    A row that its cell was not fitted to is predicted by it as any new row. Cells that hold nothing
-    but the row's group say nothing; nan where no cell says anything.
+    A row that its cell was not fitted to is predicted by it as any new row. Cells that hold nothing but the row's group
+    say nothing; nan where no cell says anything.
     """
     total = np.zeros((len(Z), len(model.coef)))
-    seen, silent = np.zeros(len(Z), dtype=np.int64), np.zeros(len(Z), dtype=np.int64)
+    fitted, silent = np.zeros(cells.shape, dtype=bool), np.zeros(len(Z), dtype=np.int64)
     for cell, solution in enumerate(solutions):
         own, unknown = model.rows[cell], bool(np.isnan(solution.left_out).any())
         total[own] += 0.0 if unknown else solution.left_out
         silent[own] += unknown
-        seen[own] += 1
-    for column in cells.T if (seen < cells.shape[1]).any() else []:
-        out = _not_fitted(model.rows, column)
-        total[out] += model.predict_in(column[out, None], Z[out], None if q is None else q[out])[:, 0]
+        fitted[own] |= cells[own] == cell
+    for column, known in zip(cells.T, fitted.T, strict=True):
+        out = np.flatnonzero(~known)
+        if len(out):
+            total[out] += model.predict_in(column[out, None], Z[out], None if q is None else q[out])[:, 0]
     count = (cells.shape[1] - silent)[:, None]
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def _otherwise_mean(left_out: FloatArray, Y: FloatArray, frequencies: FloatArray, groups: IntArray) -> FloatArray:
-    """Predictions with the mean of all other groups where no cell knows another group, (N, p)."""
-    unknown = np.isnan(left_out).any(axis=1)
-    for group in np.unique(groups[unknown]):
-        own = groups == group
-        left_out[own & unknown] = np.average(Y[~own], axis=0, weights=frequencies[~own])
-    return left_out
+def _left_out_errors(inverse: FloatArray, ones: FloatArray, coef: FloatArray, groups: IntArray | None) -> FloatArray:
+    """Errors of rows, or of groups, left out, (n, p), from G's inverse factor, which is overwritten, and G^-1 1."""
+    total = ones.sum()
+    if groups is None or not share_groups(groups):
+        diagonal = squared_columns(inverse)
+        precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
+        return np.asarray(coef / precision[:, None])
+    if np.all(groups == groups[0]):
+        return np.full_like(coef, np.nan)
+    P = np.empty_like(inverse)
+    loops_module().project_out_mean(lower_square(inverse), ones, float(total), P)
+    return errors_by_group(P, coef, groups)
 
 
-def _not_fitted(rows: CellRows, cells: IntArray) -> IntArray:
-    """The rows that are not among those of their cells in one partition."""
-    inside = np.zeros(len(cells), dtype=bool)
-    for cell in np.unique(cells):
-        inside[rows[int(cell)]] = True
-    return np.flatnonzero(~inside)
+def _factorise(
+    kernel: Kernel, Z: FloatArray, q: FloatArray, trends: FloatArray, ridge: FloatArray, workspace: Workspace
+) -> tuple[FloatArray, float]:
+    """The inverse Cholesky factor of G, and how many times the ridge had to be raised for it to exist."""
+    raised = 1.0
+    while True:
+        matrix = kernel.gram_lower(Z, workspace.square(len(Z)))
+        add_gram(matrix, q, trends)
+        diagonal = matrix.reshape(-1)[:: len(Z) + 1]
+        largest = float(diagonal.max())
+        diagonal += raised * ridge
+        try:
+            inverses = inverse_factor(matrix).diagonal()
+            if np.isfinite(inverses).all() and EPS * largest * inverses.max() ** 2 < 1.0:  # regular beyond rounding
+                return matrix, raised
+        except NotPositiveDefinite:
+            pass
+        raised *= RAISE
+        if not raised * ridge.max() <= MOST_RIDGE * max(largest, 1.0):
+            raise np.linalg.LinAlgError(
+                f"A cell of {len(Z):,} rows cannot be solved with any ridge: its kernel values are "
+                "not finite. Look for nan, inf or huge numbers among the scaled features."
+            )
 
 
-def _check_rows(
-    Z: FloatArray,
-    Y: FloatArray,
-    frequencies: FloatArray,
-    q: FloatArray | None,
-) -> None:
-    n = len(Z)
+def _check_rows(Z: FloatArray, Y: FloatArray, frequencies: FloatArray, q: FloatArray | None) -> None:
+    n, shapes = len(Z), {"Y": Y.shape, "frequencies": frequencies.shape, "q": None if q is None else q.shape}
     if n < 2:
         raise ValueError(f"Cells need at least 2 distinct rows to leave one out; got {n}.")
-    shapes = {
-        "Y": Y.shape[:1],
-        "frequencies": frequencies.shape,
-        "q": (n,) if q is None else q.shape[:1],
-    }
-    wrong = {name: shape for name, shape in shapes.items() if shape != (n,)}
-    if wrong or Y.ndim != 2 or (q is not None and q.ndim != 2):
-        got = wrong or {"Y": Y.shape, "q": shapes["q"] if q is None else q.shape}
-        raise ValueError(f"Y (n, p), frequencies (n,), q (n, k) must have the {n} rows; got {got}.")
+    fits = Y.shape[:1] == frequencies.shape == (n,) and Y.ndim == 2
+    if not fits or (q is not None and (q.ndim != 2 or len(q) != n)):
+        raise ValueError(f"Y (n, p), frequencies (n,), q (n, k) must have the {n} rows; got {shapes}.")

@@ -15,12 +15,12 @@ from skewridge.centers.model import GlobalModel, Predictor
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.settings import CenterSettings
 from skewridge.centers.tuning import CenterTuning, describe
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.chunked import RowData, through
-from skewridge.engine.following import part, under
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
-from skewridge.engine.passes import map_rows
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import RowData, through
+from skewridge.execution.following import part, under
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import prediction_bounds, range_rows
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.ridge.work import values_work

@@ -17,8 +17,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.rows import CollapsedRows, TrainingRows, collapse
-from skewridge.engine.following import part
-from skewridge.engine.job import Job, run
+from skewridge.execution.following import part
+from skewridge.execution.job import Job, run
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.sampling import N_FOLDS, CandidateRows

@@ -12,11 +12,11 @@ from skewridge.centers.model import LowRankModel
 from skewridge.centers.planning import holds_direct, size_of, solver_of
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.chunked import RowData
-from skewridge.engine.following import forget, part
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
-from skewridge.engine.passes import predict_rows
+from skewridge.execution.chunked import RowData
+from skewridge.execution.following import forget, part
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.linalg.inverse_factor import lower_inverse

@@ -18,12 +18,12 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.centers.slopes import SLOPE_ROWS, mean_squared_slopes
 from skewridge.centers.stages import CenterWork, center_stages, threads_of
 from skewridge.centers.tuning import CenterTuning, describe
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.chunked import RowData, through
-from skewridge.engine.following import announce
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
-from skewridge.engine.progress import Stage
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import RowData, through
+from skewridge.execution.following import announce
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.progress import Stage
 from skewridge.features.scaled_forms import ScaledForms
 from skewridge.kernels import Kernel
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs

@@ -17,9 +17,9 @@ from skewridge.centers.model import LowRankModel, Predictor
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.following import aside
-from skewridge.engine.job import Job, run
-from skewridge.engine.memory import Budget
+from skewridge.execution.following import aside
+from skewridge.execution.job import Job, run
+from skewridge.execution.memory import Budget
 from skewridge.features.scaling import variances
 from skewridge.metrics import rare_region
 

@@ -24,9 +24,9 @@ from skewridge.centers.cross_validation import (
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.scales import LearningRows, ScaledKernel, Transform, scale_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.chunked import prefetch
-from skewridge.engine.following import forget
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import prefetch
+from skewridge.execution.following import forget
+from skewridge.execution.job import Job
 from skewridge.features.scaling import Scaling, no_scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.kernels.heuristics import penalty_rule

@@ -12,9 +12,9 @@ from skewridge.centers.ladder import learning_sample
 from skewridge.centers.rows import TrainingRows, training_rows
 from skewridge.centers.scales import scale_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.chunked import RowData, prefetch, through
-from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows
+from skewridge.execution.chunked import RowData, prefetch, through
+from skewridge.execution.job import Job
+from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import Product
 from skewridge.response.slices import check_slice_rule

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from skewridge.centers.ladder import most_tried, spoken_for
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.chunked import held_numbers, is_held
-from skewridge.engine.job import AHEAD, Job
-from skewridge.engine.memory import Budget, require_on_worker
-from skewridge.engine.passes import BLOCK_ROWS, tree_depth
+from skewridge.execution.chunked import held_numbers, is_held
+from skewridge.execution.job import AHEAD, Job
+from skewridge.execution.memory import Budget, require_on_worker
+from skewridge.execution.passes import BLOCK_ROWS, tree_depth
 from skewridge.ridge.draws import BATCHES
 from skewridge.ridge.work import VALUE_WORK
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
 from skewridge.features.scaling import unit_responses
 from skewridge.response.sampling import CandidateRows, candidate_rows
 

@@ -10,10 +10,10 @@ from skewridge.centers.ladder import ladder_steps
 from skewridge.centers.planning import USUAL_PENALTY, FitSize, cg_steps, solver_of
 from skewridge.centers.rows import FEWEST_ROWS, SAMPLE_ROWS
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
-from skewridge.engine.passes import BLOCK_ROWS
-from skewridge.engine.progress import Stage, speedup
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import BLOCK_ROWS
+from skewridge.execution.progress import Stage, speedup
 from skewridge.response.sampling import N_FOLDS
 from skewridge.ridge.learning import LEARNING, learning_work
 from skewridge.ridge.work import FITTING, folds_work, sums_work, values_work

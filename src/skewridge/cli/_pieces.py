@@ -9,12 +9,11 @@ from typing import Any
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_bytes, format_bytes
-from skewridge.cli._options import Reading
 from skewridge.cli._reading import STDIN, find_files, read_options, tell_dialects
-from skewridge.cli._screen import Screen
+from skewridge.cli._screen import Reading, Screen
 from skewridge.cli._table import TableRequest, split_names
-from skewridge.engine.chunked import Table
 from skewridge.estimators.sources import fit_source, predict_source
+from skewridge.execution.chunked import Table
 from skewridge.io.files import FileChunk, open_files
 from skewridge.io.memory import holds_table
 from skewridge.io.sources import open_source

@@ -14,11 +14,10 @@ from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import columns_of, final_step, used_columns
 from skewridge.cli._likely import Likely, exceedance_text
 from skewridge.cli._numbers import in_full
-from skewridge.cli._options import Reading
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
 from skewridge.cli._reading import find_files, read_tables
-from skewridge.cli._screen import Answer, Screen
+from skewridge.cli._screen import Answer, Reading, Screen
 from skewridge.cli._table import MISSING, REMEDY, check_twins, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from skewridge._atomic import check_target
-from skewridge.cli._options import Reading
+from skewridge.cli._screen import Reading
 from skewridge.io.csv_files import reading as reading_of
 from skewridge.io.dialects import Dialect
 from skewridge.io.listing import list_files

@@ -10,13 +10,22 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 OK, REFUSED, BUG, INTERRUPTED = 0, 1, 3, 130
 LINE_EVERY = 10.0  # seconds between lines of progress
 EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError, OverflowError, EOFError, NotImplementedError)
+
+
+class Reading(NamedTuple):
+    """What was said about how to read files; None is found from each."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +95,7 @@ class Screen:
     @contextmanager
     def progress(self) -> Iterator[None]:
         """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
-        from skewridge.engine.following import watched
+        from skewridge.execution.following import watched
 
         if self.as_json:
             yield

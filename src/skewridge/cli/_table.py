@@ -10,10 +10,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice
-from skewridge.cli._options import Reading
 from skewridge.cli._reading import find_files, read_tables, shared_decimal
 from skewridge.cli._roles import Roles, read_roles, some_rows
-from skewridge.cli._screen import Screen
+from skewridge.cli._screen import Reading, Screen
 from skewridge.tables.columns import (
     LISTED,
     Column,
@@ -166,6 +165,14 @@ def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[
     if absent.any():
         screen.note(f"{absent.sum()} of {len(y)} rows without {target!r} are left out.")
     return frame[~absent], y[~absent]
+
+
+def response_of(data: Sequence[str], target: str, reading: Reading | None, screen: Screen) -> tuple[Any, FloatArray]:
+    """The other columns, of which only the number matters here, and the response where it is known."""
+    frame = as_frame(read_tables(find_files(data), named=[target], reading=reading, say=screen.note))
+    check_columns([target], frame.columns)
+    frame, y = with_target(frame, target, "drop", screen)
+    return frame.drop(columns=target), y
 
 
 def complete_rows(features: Any, missing: str, screen: Screen) -> Any:

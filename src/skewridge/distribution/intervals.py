@@ -19,7 +19,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.distribution.joining import join_slices
 from skewridge.distribution.shape import ErrorShape, shape_of
-from skewridge.engine.chunked import RowData
+from skewridge.execution.chunked import RowData
 from skewridge.features.scaling import shared_shift, weighted_median
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import N_FOLDS

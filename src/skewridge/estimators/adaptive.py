@@ -15,15 +15,15 @@ from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.global_fit import GlobalFit, GlobalPredictor, fit_again, fit_global
 from skewridge.centers.ladder import Choice
 from skewridge.centers.tuning import concerns
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.chunked import RowData, kept_rows
-from skewridge.engine.passes import predict_rows
 from skewridge.estimators.adaptive_settings import ChecksCenterSettings
 from skewridge.estimators.base import followed
 from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.notebook import centers_summary
 from skewridge.estimators.scoring import scores_of
 from skewridge.estimators.sources import predict_collection
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import RowData, kept_rows
+from skewridge.execution.passes import predict_rows
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.io.dask_collections import is_collection
 from skewridge.metrics import scoring_name

@@ -23,16 +23,16 @@ from skewridge._validation import (
     check_same_order,
     warn_user,
 )
-from skewridge.engine.chunked import RowData, Table
-from skewridge.engine.following import following
-from skewridge.engine.job import Job, make_job
-from skewridge.engine.memory import Budget
-from skewridge.engine.passes import check_rows
 from skewridge.estimators.bounds import bounds_of, clipped
 from skewridge.estimators.column_labels import check_labels, remember_labels
 from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.estimators.raw_tables import refuse_raw
+from skewridge.execution.chunked import RowData, Table
+from skewridge.execution.following import following
+from skewridge.execution.job import Job, make_job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import check_rows
 from skewridge.features.scaling import constant_outputs
 from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source

@@ -11,14 +11,14 @@ import numpy as np
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag
-from skewridge.engine.chunked import is_held
-from skewridge.engine.passes import predict_rows
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
 from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.sources import predict_collection
 from skewridge.estimators.training_rows import KeepsTrainingRows
+from skewridge.execution.chunked import is_held
+from skewridge.execution.passes import predict_rows
 from skewridge.io.dask_collections import is_collection
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores

@@ -21,8 +21,6 @@ from skewridge._validation import (
     check_same_order,
     check_weights,
 )
-from skewridge.engine.job import Job, run
-from skewridge.engine.memory import Budget
 from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.column_labels import check_labels, remember_labels
@@ -31,6 +29,8 @@ from skewridge.estimators.node_learners import accepted_arrays, as_configured, e
 from skewridge.estimators.notebook import dealt_summary
 from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.row_keys import row_keys
+from skewridge.execution.job import Job, run
+from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.planning import check_n_nodes

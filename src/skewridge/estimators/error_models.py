@@ -15,7 +15,7 @@ from skewridge.distribution.intervals import Calibration, Unseen
 from skewridge.distribution.point_masses import PointMasses, lattice_of, point_masses
 from skewridge.distribution.predictive import OutputDistribution
 from skewridge.estimators.bounds import as_bounds
-from skewridge.levels.noise import fit_noise, noise_scale
+from skewridge.two_levels.noise import fit_noise, noise_scale
 
 
 @dataclass(frozen=True)

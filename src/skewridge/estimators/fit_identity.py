@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._version import __version__
-from skewridge.engine.chunked import RowData, Table, digest
+from skewridge.execution.chunked import RowData, Table, digest
 
 IDLE = ("n_jobs", "verbose")  # parameters that change no result
 

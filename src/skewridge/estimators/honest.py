@@ -10,18 +10,18 @@ from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
 from skewridge.distribution.intervals import Unseen, with_shared_shift
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.chunked import Table
-from skewridge.engine.job import Job
-from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
 from skewridge.estimators.intervals import check_in_memory
 from skewridge.estimators.sources import predict_collection
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import Table
+from skewridge.execution.job import Job
+from skewridge.execution.passes import predict_rows
 from skewridge.io.dask_collections import is_collection
-from skewridge.levels.planning import LevelSize, require_memory
-from skewridge.levels.risk import StatedRisk
 from skewridge.response.grouping import RowGroups
+from skewridge.two_levels.planning import LevelSize, require_memory
+from skewridge.two_levels.risk import StatedRisk
 
 
 class SeenRows(NamedTuple):

@@ -9,9 +9,16 @@ import numpy as np
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_integer, check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
-from skewridge.cells.learned import LocalFit, LocalModel, LocalSettings
+from skewridge.cells.local import (
+    LocalFit,
+    LocalModel,
+    LocalSettings,
+    TableFit,
+    fit_table,
+    predict_left_out,
+    predict_table,
+)
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
-from skewridge.cells.table_fit import TableFit, fit_table, predict_left_out, predict_table
 from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
@@ -20,12 +27,12 @@ from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.features.rank_forms import FeatureForms
 from skewridge.features.scaling import is_constant
-from skewridge.levels.fit import shift_of
-from skewridge.levels.planning import LevelSize, is_small, require_memory
-from skewridge.levels.risk import stated_risk
-from skewridge.levels.tuning import concern_of_shift
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
+from skewridge.two_levels.fit import shift_of
+from skewridge.two_levels.planning import LevelSize, is_small, require_memory
+from skewridge.two_levels.risk import stated_risk
+from skewridge.two_levels.tuning import concern_of_shift
 
 
 class LocalKernelRidge(HonestEstimator):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.cells.learned import LocalModel
+from skewridge.cells.local import LocalModel
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.features.rank_forms import FeatureForms

@@ -8,9 +8,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.centers.pilot import pilot_of
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
 from skewridge.estimators.base import Shell
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
 from skewridge.nodes.collapse import spread
 from skewridge.nodes.partition import Partition
 from skewridge.nodes.planning import PartitionSettings

@@ -12,9 +12,6 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.following import repeated
-from skewridge.engine.job import Job
 from skewridge.estimators.base import followed
 from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
 from skewridge.estimators.companions import (
@@ -28,16 +25,19 @@ from skewridge.estimators.dependence import dependence_of
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.following import repeated
+from skewridge.execution.job import Job
 from skewridge.features.rank_forms import FeatureForms
-from skewridge.levels.blend import MOST_MEMBERS
-from skewridge.levels.companions import companion_values
-from skewridge.levels.fit import BlendedFit, BlendedModel, fit_blended
-from skewridge.levels.members import LevelSettings
-from skewridge.levels.planning import LevelSize, require_memory
-from skewridge.levels.tuning import LevelTuning, concerns, tuning_of
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
+from skewridge.two_levels.blend import MOST_MEMBERS
+from skewridge.two_levels.fit import BlendedFit, fit_blended
+from skewridge.two_levels.members import LevelSettings, companion_values
+from skewridge.two_levels.model import BlendedModel
+from skewridge.two_levels.planning import LevelSize, require_memory
+from skewridge.two_levels.tuning import LevelTuning, concerns, tuning_of
 
 MOST_KERNELS = 4  # which leave room for companions: a blend takes a few members more
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from skewridge._atomic import atomic_file, check_target
 from skewridge._typing import FloatArray
-from skewridge.engine.checkpoint import Checkpoint
-from skewridge.engine.chunked import Table
-from skewridge.engine.job import Job, named_engine, running_on
-from skewridge.engine.passes import check_rows, map_rows
 from skewridge.estimators.fit_identity import fit_identity
+from skewridge.execution.checkpoint import Checkpoint
+from skewridge.execution.chunked import Table
+from skewridge.execution.job import Job, named_engine, running_on
+from skewridge.execution.passes import check_rows, map_rows
 from skewridge.io.options import ReadOptions
 from skewridge.io.sources import engine_for, files_of, open_source
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.passes import predict_rows
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
 from skewridge.response.distinct import distinct_rows

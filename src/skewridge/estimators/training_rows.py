@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import Table
 from skewridge.estimators.base import KernelEstimator
+from skewridge.execution.chunked import Table
 from skewridge.nodes.collapse import load_rows
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.expansion import Expansion

@@ -8,9 +8,9 @@ import numpy as np
 
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import TINIEST
-from skewridge.engine.chunked import RowData, is_held
-from skewridge.engine.job import Job
-from skewridge.engine.passes import extremes, sum_rows
+from skewridge.execution.chunked import RowData, is_held
+from skewridge.execution.job import Job
+from skewridge.execution.passes import extremes, sum_rows
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
 CONSTANT = 1e-13  # a feature that varies by less than this share of its size is constant

@@ -10,9 +10,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_no_mask, check_plain, check_same_order, is_lazy
-from skewridge.engine.chunked import Table, digest
-from skewridge.engine.job import Engine, Job
-from skewridge.engine.passes import BLOCK_ROWS, FAN_IN, stamp_rows
+from skewridge.execution.chunked import Table, digest
+from skewridge.execution.job import Engine, Job
+from skewridge.execution.passes import BLOCK_ROWS, FAN_IN, stamp_rows
 from skewridge.io.column_roles import array_parts, frame_parts, names_columns
 from skewridge.io.stamps import check_content
 

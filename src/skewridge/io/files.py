@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import digest
+from skewridge.execution.chunked import digest
 from skewridge.io.arrow_files import open_arrow, read_batch
 from skewridge.io.cells import as_numbers, is_numeric
 from skewridge.io.csv_files import Rows, count_rows, read_bytes, reading, scan

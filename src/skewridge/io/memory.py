@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from skewridge.engine.memory import MACHINE, Budget
+from skewridge.execution.memory import MACHINE, Budget
 
 TEXT = 0.5  # of the memory, for the text of a table; the rest is for what becomes of it
 

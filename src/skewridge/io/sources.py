@@ -1,6 +1,6 @@
 """Where rows come from: arrays, data frames, files, Dask collections.
 
-Rows in memory stay what they are; any others become a :class:`~skewridge.engine.chunked.Table` of chunks.
+Rows in memory stay what they are; any others become a :class:`~skewridge.execution.chunked.Table` of chunks.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_plain
-from skewridge.engine.chunked import Table, held_numbers
-from skewridge.engine.dask import engine_at_hand
-from skewridge.engine.job import Engine, Job, named_engine
-from skewridge.engine.memory import require_on_worker
-from skewridge.engine.passes import check_rows, map_rows, stamp_rows
+from skewridge.execution.chunked import Table, held_numbers
+from skewridge.execution.dask import engine_at_hand
+from skewridge.execution.job import Engine, Job, named_engine
+from skewridge.execution.memory import require_on_worker
+from skewridge.execution.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.column_roles import array_parts, frame_parts, pick
 from skewridge.io.dask_collections import is_collection, n_outputs, open_collection
 from skewridge.io.files import FileChunk, Files, open_files

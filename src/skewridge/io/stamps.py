@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import digest
+from skewridge.execution.chunked import digest
 
 
 def file_stamp(url: str) -> str:

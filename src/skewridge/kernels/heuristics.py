@@ -9,7 +9,7 @@ import numpy as np
 from skewridge._permutation import shuffle
 
 if TYPE_CHECKING:
-    from skewridge.engine.chunked import RowData
+    from skewridge.execution.chunked import RowData
 
 MEDIAN_ROWS = 1000  # pairs among so many rows settle the median distance to about 1%
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import RowData, Table
-from skewridge.engine.job import Job, run
-from skewridge.engine.memory import Budget
+from skewridge.execution.chunked import RowData, Table
+from skewridge.execution.job import Job, run
+from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.local import NodeFit

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData, Table
-from skewridge.engine.job import Job, run
-from skewridge.engine.memory import MACHINE, Budget
+from skewridge.execution.chunked import RowData, Table
+from skewridge.execution.job import Job, run
+from skewridge.execution.memory import MACHINE, Budget
 from skewridge.kernels import Kernel
 from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite
 from skewridge.nodes.partition import Partition

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.nodes.planning import PartitionSettings, plan_fit
 from skewridge.response.allocation import Allocation, Dealing, allocate, inclusion_probability
 from skewridge.response.slices import Slices

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_integer, check_real, format_bytes, is_auto
-from skewridge.engine.memory import MACHINE, Budget
+from skewridge.execution.memory import MACHINE, Budget
 from skewridge.response.allocation import expected_node_size, inclusion_probability
 from skewridge.response.slices import MAX_OVERSAMPLING, Slices, check_slice_rule, slice_quietly, slice_response
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData, Table, prefetch
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import RowData, Table, prefetch
+from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
 from skewridge.metrics import every_row_alike
 from skewridge.nodes.criteria import Risk, dgcv, jackknife_error, mean_risk, pair_risk

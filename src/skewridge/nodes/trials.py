@@ -9,8 +9,8 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job, run
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job, run
 from skewridge.kernels import Kernel
 from skewridge.linalg.ridge_path import Path, reduce_node, solve_path
 from skewridge.nodes.criteria import cp, error_products, gcv

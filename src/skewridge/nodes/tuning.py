@@ -9,9 +9,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, warn_user
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
+from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel
 from skewridge.kernels.heuristics import median_bandwidth, penalty_rule

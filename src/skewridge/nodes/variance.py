@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import Job, run
+from skewridge.execution.job import Job, run
 from skewridge.linalg.inverse_factor import lower_inverse
 from skewridge.linalg.lapack import cholesky_solve, squared_columns
 from skewridge.nodes.fit import Problem

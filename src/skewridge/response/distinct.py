@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData, is_held
-from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows
+from skewridge.execution.chunked import RowData, is_held
+from skewridge.execution.job import Job
+from skewridge.execution.passes import map_rows
 
 Hashes = npt.NDArray[np.uint64]
 

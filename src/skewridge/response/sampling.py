@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.grouping import apart, deal_groups
 from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels

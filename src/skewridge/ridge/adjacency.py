@@ -19,7 +19,7 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.blas import one_blas_thread
+from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel
 from skewridge.ridge.leave_one_out import errors_by_group, projected_inverse
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job, reported, run
-from skewridge.engine.memory import GATHERED, Budget, require_on_worker
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job, reported, run
+from skewridge.execution.memory import GATHERED, Budget, require_on_worker
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, Dealing, first_dealt, ranks_of
 from skewridge.ridge.coordinates import PointLayout

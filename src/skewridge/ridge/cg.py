@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.following import part
-from skewridge.engine.job import Job
-from skewridge.engine.passes import sum_rows
+from skewridge.execution.chunked import RowData
+from skewridge.execution.following import part
+from skewridge.execution.job import Job
+from skewridge.execution.passes import sum_rows
 from skewridge.linalg.lapack import cholesky, cholesky_solve, lower_solve, lower_square
 from skewridge.ridge.lowrank import Basis
 from skewridge.ridge.work import FITTING, values_work

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray
-from skewridge.engine.chunked import RowData, Table, is_held
-from skewridge.engine.job import Job
-from skewridge.engine.passes import map_rows, sum_rows
+from skewridge.execution.chunked import RowData, Table, is_held
+from skewridge.execution.job import Job
+from skewridge.execution.passes import map_rows, sum_rows
 from skewridge.kernels import SINGLE_ERROR, Kernel, largest_norm, rounding, suits_blas
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.grouping import apart
 from skewridge.response.sampling import member_means, member_sums

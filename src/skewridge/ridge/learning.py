@@ -13,8 +13,8 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import BoolArray, FloatArray, IntArray
-from skewridge.engine.blas import one_blas_thread
-from skewridge.engine.following import advance, part
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.following import advance, part
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.response.grouping import share_groups

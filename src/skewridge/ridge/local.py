@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import Job
+from skewridge.execution.job import Job
 from skewridge.kernels import Kernel, squared_norms
 from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite, cholesky, in_precision, routine_address
 from skewridge.response.allocation import Allocation

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData, is_held
-from skewridge.engine.job import Job
-from skewridge.engine.passes import sum_rows
+from skewridge.execution.chunked import RowData, is_held
+from skewridge.execution.job import Job
+from skewridge.execution.passes import sum_rows
 from skewridge.kernels import Kernel
 from skewridge.linalg.inverse_factor import lower_inverse, lower_multiply
 from skewridge.linalg.lapack import (

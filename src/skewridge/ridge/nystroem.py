@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.chunked import RowData
-from skewridge.engine.job import Job
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
 from skewridge.linalg.lapack import tridiagonalise
 from skewridge.linalg.ridge_path import Path, quadratic_forms, shifted_factors
 from skewridge.response.sampling import candidate_rows

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.engine.job import Job
-from skewridge.engine.memory import Budget
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
 from skewridge.splines.search import Ridge, Task, make_ridge, search_theta, start_theta
 from skewridge.splines.sums import Features, Free, Normal, affordable, make_features, make_free, sum_rows
 from skewridge.splines.terms import Model

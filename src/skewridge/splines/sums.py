@@ -13,9 +13,9 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.engine.job import AHEAD, Job
-from skewridge.engine.memory import Budget
-from skewridge.engine.passes import BLOCK_ROWS
+from skewridge.execution.job import AHEAD, Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.features.scaling import CONSTANT
 from skewridge.linalg.lapack import lower_solve, pivoted_cholesky
 from skewridge.ridge.lowrank import sum_blocks

@@ -1,0 +1,237 @@
+"""Level 2: a metric learned on balls, then exact fits in cells; alone, or guided by a global fit.
+
+Rows come as forms of their columns (:mod:`skewridge.features.rank_forms`), distinct and in canonical order. Guides, the
+cross-fitted values of a global fit and of others beside it, make the cells see beyond their walls: each is one more
+coordinate, and a trend ``tau_j q_j q_j'`` of the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.cells.fit import SOLVING, CellSettings, cells_work, check_cell_kernel, fit_cells
+from skewridge.cells.model import Cells
+from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
+from skewridge.execution.following import announce
+from skewridge.execution.job import Job
+from skewridge.execution.progress import Stage
+from skewridge.features.rank_forms import FeatureForms, learn_forms
+from skewridge.features.scaled_forms import NEGLIGIBLE
+from skewridge.features.scaling import is_constant, unit_responses
+from skewridge.kernels import Kernel
+from skewridge.response.grouping import RowGroups
+from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
+from skewridge.ridge.distinct import DistinctRows, collapse_rows
+from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learning import LEARNING_LOCALLY, N_STEPS, learn_kernel, learning_work
+
+LEARNING_ROWS = 100_000  # that balls are drawn from at most
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How one level of cells is to be made; the seed is the key of balls and partitions."""
+
+    kernel: str = "laplacian"
+    n_partitions: int = N_PARTITIONS
+    cell_size: int = CELL_SIZE
+    seed: int = 0
+    n_steps: int = N_STEPS  # of learning
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Cells of responses (y - means) / units, on the forms that matter, (u,); the scales of k guides are the last."""
+
+    used: IntArray
+    scales: FloatArray
+    cells: Cells
+    means: FloatArray
+    units: FloatArray
+
+    def column_scale(self, forms: FeatureForms) -> FloatArray:
+        """Every column's scale, (d,): root of the sum of squares over its forms; 0 if not used."""
+        squares = np.zeros(len(forms))
+        squares[self.used] = self.scales[: len(self.used)] ** 2
+        return np.sqrt(forms.by_column(squares))
+
+    def predict(self, forms: FloatArray, guide: FloatArray | None = None) -> FloatArray:
+        """Predict one block of rows, (n, p), from all their forms and, if there are any, the guides, (n, k)."""
+        Z = _beside(forms[:, self.used], guide) * self.scales
+        return self.cells.predict(Z, guide) * self.units + self.means
+
+
+@dataclass(frozen=True)
+class LocalFit:
+    """A local model, predictions of every row by fits without it, (n, p), and what was learned over all forms."""
+
+    model: LocalModel
+    left_out: FloatArray
+    learned: LearnedKernel
+
+
+def fit_local(
+    forms: FloatArray,
+    Y: FloatArray,
+    frequencies: FloatArray,
+    guide: FloatArray | None = None,
+    *,
+    settings: LocalSettings,
+    weights: FloatArray | None = None,
+    groups: IntArray | None = None,
+    learned: LearnedKernel | None = None,
+    hint: FloatArray | None = None,
+    job: Job | None = None,
+) -> LocalFit:
+    """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
+
+    Parameters
+    ----------
+    forms, Y, frequencies : (n, D), (n, p) and (n,) arrays
+    guide : (n, k) array of cross-fitted first estimates in units of the response's standard deviation, or None;
+        one that is 0 at every row is not looked at, whatever it is at new rows
+    weights : (n,) array of loss weights for the learning; None: the frequencies
+    learned : LearnedKernel over all forms and the guide, instead of learning
+    hint : (D,) array of scales of the forms in a global fit, half-way to which learning starts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> forms = rng.normal(size=(300, 3))
+    >>> Y = np.abs(forms[:, :1])  # the other two say nothing
+    >>> fit = fit_local(forms, Y, np.ones(300), settings=LocalSettings("matern32"))
+    >>> bool(np.mean((fit.left_out - Y) ** 2) < 0.05 * Y.var())
+    True
+    """
+    unit, means, units = unit_responses(Y, frequencies, centre=True)
+    Z, n_forms = _beside(forms, guide), forms.shape[1]
+    announce(lambda: local_stages(len(Z), Z.shape[1], settings, (job or Job()).here.n_threads))
+    if learned is None:
+        first = slice(LEARNING_ROWS)  # rows come in random order
+        counted = None if weights is None else weights[first]
+        learned = learn_kernel(
+            Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0),
+            Z[first],
+            unit[first],
+            seed=settings.seed,
+            local=True,
+            Q=None if guide is None else guide[first],
+            frequencies=frequencies[first],
+            weights=None if counted is None or not np.any(counted > 0.0) else counted,
+            groups=None if groups is None else groups[first],
+            hint=hint,
+            n_steps=settings.n_steps,
+        )
+    learned = learned if guide is None else learned.without_guides(np.all(guide == 0.0, axis=0))
+    used = np.flatnonzero(learned.scales[:n_forms] > NEGLIGIBLE * learned.scales.max(initial=0.0))
+    scales = np.append(learned.scales[used], learned.scales[n_forms:])
+    own = CellSettings(
+        *(settings.kernel, learned.ridge, learned.trends),
+        seed=settings.seed,
+        n_partitions=settings.n_partitions,
+        cell_size=settings.cell_size,
+    )
+    Z = _beside(forms[:, used], guide) * scales
+    cells, left_out, _ = fit_cells(Z, unit, frequencies, guide, settings=own, groups=groups, job=job)
+    return LocalFit(LocalModel(used, scales, cells, means, units), left_out * units + means, learned)
+
+
+def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: int) -> list[Stage]:
+    """The work of one local fit: learning, and cells."""
+    cells = cells_work(n_rows, width, settings.n_partitions, settings.cell_size)
+    learning = learning_work(min(n_rows, LEARNING_ROWS), width, local=True, n_steps=settings.n_steps)
+    threads = float(n_threads) if n_rows > settings.cell_size else 1.0
+    return [Stage(LEARNING_LOCALLY, [learning]), Stage(SOLVING, [cells], threads)]
+
+
+def _beside(forms: FloatArray, guide: FloatArray | None) -> FloatArray:
+    return forms if guide is None else np.column_stack([forms, guide])
+
+
+# Cells alone, from a table to predictions
+
+
+@dataclass(frozen=True)
+class TableFit:
+    """A local fit to the rows of a table, or their means, (p,), where nothing else can be fitted.
+
+    ``left_out``, (N, p), are predictions of every row by fits without it or its group; nan for one row alone.
+    """
+
+    forms: FeatureForms
+    distinct: DistinctRows
+    means: FloatArray
+    fit: LocalFit | None
+    left_out: FloatArray
+
+    def adjacency(self, X: FloatArray, kernel: str) -> Adjacency | None:
+        """How far rows near each other in the file tell on each other, from the rows of the fit, (N, d)."""
+        runs, distinct = draw_runs(self.distinct.rows), self.distinct
+        if runs is None or self.fit is None:
+            return None
+        own, learned = runs.rows, self.fit.learned
+        Z, Y, f = self.forms(X[distinct.rows[own]]) * learned.scales, distinct.Y[own], distinct.frequencies[own]
+        return adjacency(Kernel(kernel, bandwidth=1.0), Z, Y, learned.ridge, frequencies=f, runs=runs.labels)
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        """Predict one block of rows, (n, p)."""
+        return predict_table(self.forms, None if self.fit is None else self.fit.model, self.means, X)
+
+
+def predict_table(forms: FeatureForms, model: LocalModel | None, means: FloatArray, X: FloatArray) -> FloatArray:
+    """Predictions of raw rows, (n, p); the mean where there is no model."""
+    return np.repeat(means[None, :], len(X), axis=0) if model is None else model.predict(forms(X))
+
+
+def fit_table(
+    X: FloatArray,
+    Y: FloatArray,
+    weights: FloatArray,
+    *,
+    settings: LocalSettings,
+    scores: FloatArray | None = None,
+    groups: RowGroups | None = None,
+    job: Job | None = None,
+) -> TableFit:
+    """Fit the rows of a table, (N, d), that occur ``weights`` times and whose squared errors count ``scores`` times."""
+    distinct = collapse_rows(X, Y, weights, settings.seed, groups=None if groups is None else groups.labels)
+    rows, means = X[distinct.rows], np.average(Y, axis=0, weights=weights)
+    forms = learn_forms(rows, distinct.frequencies)
+    if len(distinct) < 2 or not len(forms) or is_constant(distinct.Y):
+        return TableFit(forms, distinct, means, None, distinct.means_of_others(Y))
+    fit = fit_local(
+        *(forms(rows), distinct.Y, distinct.frequencies),
+        settings=settings,
+        weights=None if scores is None else distinct.totals(scores),
+        groups=distinct.groups if groups is not None and groups.holds_several else None,
+        job=job,
+    )
+    return TableFit(forms, distinct, means, fit, fit.left_out[distinct.member])
+
+
+def predict_left_out(
+    X: FloatArray,
+    Y: FloatArray,
+    weights: FloatArray,
+    groups: RowGroups,
+    *,
+    settings: LocalSettings,
+    scores: FloatArray | None = None,
+    job: Job | None = None,
+) -> FloatArray:
+    """Predictions of rows by fits, learning included, without their fold of groups, (N, p).
+
+    Rows of an order are predicted by fits to what lies before them; nan where nothing does.
+    """
+    out = np.full(Y.shape, np.nan)
+    for rest, here in groups.folds(Y[:, 0], N_FOLDS, weights):
+        some = None if scores is None else scores[rest]
+        own = X[rest], Y[rest], weights[rest]
+        fit = fit_table(*own, settings=settings, scores=some, groups=groups.some(rest), job=job)
+        out[here] = fit.predict(X[here])
+    return out

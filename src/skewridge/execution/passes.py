@@ -1,0 +1,237 @@
+"""Passes over rows: what every block of rows gives, in order, or added up.
+
+Blocks are 2,048 rows by the rows' numbers, and sums are added up in a tree that depends on the number of blocks alone:
+the same bits for arrays and for tables, for any chunks, threads, workers, and after an interruption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge._validation import LARGEST
+from skewridge.execution.chunked import RowData, Span, Table, is_held
+from skewridge.execution.job import Job, reported, run
+
+BLOCK_ROWS = 2048  # rows at a time; never a function of n_jobs or memory_limit
+FAN_IN = 4  # sums that are added up to one
+MOST_PIECES = 64  # that a sum is put together from, and that a checkpoint keeps
+MOST_SENT = 8  # that another engine sends, where none is kept
+
+Result = TypeVar("Result")
+
+
+def map_rows(
+    task: Callable[..., Result], tables: Sequence[RowData], job: Job, label: str = "", size: int | None = None
+) -> Iterator[Result]:
+    """Yield task(rows of the first table, rows of the second, ...) for every block of rows, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge.execution.job import Job
+    >>> list(map_rows(lambda X, y: len(X), [np.ones((3, 1)), np.arange(3.0)], Job(), size=2))
+    [2, 1]
+    """
+    spans = blocks_of(0, len(tables[0]), size or BLOCK_ROWS)
+    if job.engine is not None:
+        return reported(job.engine.map_rows(task, tables, spans), len(spans), label, job.verbose)
+    return run(lambda block: task(*block), read_blocks(tables, spans), job, label, len(spans))
+
+
+def sum_rows(
+    task: Callable[..., Result],
+    tables: Sequence[RowData],
+    job: Job,
+    label: str = "",
+    ends: Sequence[int] | None = None,
+) -> list[Result]:
+    """Add up what blocks of rows give, for every run of rows: run f ends before row ends[f]; None is one run of all.
+
+    With a checkpoint, pieces of the sum are kept as they are done, and not done again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge.execution.job import Job
+    >>> sum_rows(lambda X: X.sum(axis=0), [np.ones((5000, 2))], Job(), ends=[2000, 5000])
+    [array([2000., 2000.]), array([3000., 3000.])]
+    """
+    ends = [len(tables[0])] if ends is None else ends
+    most = MOST_PIECES if job.engine is None or job.checkpoint is not None else max(1, MOST_SENT // len(ends))
+    runs = [
+        pieces_of(blocks_of(start, end, BLOCK_ROWS), most) for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    store = None if job.checkpoint is None else job.checkpoint.sums(label)
+    if store is not None and store.total is not None:
+        totals: list[Result] = store.total
+        return totals
+    pieces = [piece for run_ in runs for piece in run_]
+    left = [i for i in range(len(pieces)) if store is None or i not in store]
+    new = _piece_sums(task, tables, [pieces[i] for i in left], job, label)
+    sums = iter(_all_pieces(len(pieces), set(left), new, store))
+    found = [tree_sum(islice(sums, len(run_))) for run_ in runs]
+    next(sums, None)  # let the pass end
+    if store is not None:
+        store.finish(found)
+    return found
+
+
+def predict_rows(
+    predict: Callable[[FloatArray], FloatArray],
+    X: RowData,
+    job: Job,
+    label: str = "prediction",
+    row_work: float = np.inf,
+) -> FloatArray:
+    """The predictions of any model, block by block: ``predict`` takes one block of rows and returns (n, p).
+
+    Where a row costs ``row_work`` operations, few rows that are in memory are not sent to another engine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge.execution.job import Job
+    >>> predict_rows(lambda X: X @ np.ones((2, 1)), np.eye(2), Job())
+    array([[1.],
+           [1.]])
+    """
+    job = job.sized(row_work * len(X)) if is_held(X) else job
+    return np.concatenate(list(map_rows(predict, [X], job, label)))
+
+
+def tree_sum(parts: Iterable[Any]) -> Any:
+    """Add up in a fixed tree: four neighbours, then four of their sums, and so on; parts stay as they are.
+
+    Examples
+    --------
+    >>> tree_sum([1, 2, 3, 4, 5])
+    15
+    """
+    levels: list[list[Any]] = []  # at every level a sum and the number of its parts, while it has less than four
+    for part in parts:
+        _push(levels, 0, part)
+    total = None
+    for waiting, _ in (level for level in levels if level):
+        total = waiting if total is None else waiting + total
+    return total
+
+
+def tree_depth(n_rows: int) -> int:
+    """How many sums wait for others while so many rows are added up, beside the one that is added to."""
+    depth, blocks = 0, n_rows / BLOCK_ROWS
+    while blocks > FAN_IN:
+        depth, blocks = depth + 1, blocks / FAN_IN
+    return depth
+
+
+def blocks_of(start: int, end: int, size: int) -> list[Span]:
+    """Rows in blocks."""
+    return [(first, min(first + size, end)) for first in range(start, end, size)]
+
+
+def pieces_of(blocks: list[Span], most: int = MOST_PIECES) -> list[list[Span]]:
+    """Blocks in so many pieces at most that are whole subtrees of the sum, at least four blocks each."""
+    size = FAN_IN
+    while len(blocks) > size * most:
+        size *= FAN_IN
+    return [blocks[first : first + size] for first in range(0, len(blocks), size)]
+
+
+def read_blocks(tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[tuple[FloatArray, ...]]:
+    """Yield the tables' rows block by block: views of arrays, and tables chunk by chunk."""
+    return zip(*(_reader(table, spans) for table in tables), strict=True)
+
+
+def extremes(X: RowData, job: Job) -> FloatArray:
+    """The least and the largest of every feature, (2, d)."""
+
+    def block(rows: FloatArray) -> FloatArray:
+        return np.array([rows.min(axis=0), rows.max(axis=0)])
+
+    found = np.array(list(map_rows(block, [X], job, "ranges")))
+    return np.array([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
+
+
+def _reader(table: RowData, spans: Sequence[Span]) -> Iterator[FloatArray]:
+    return table.blocks(spans) if isinstance(table, Table) else (table[first:last] for first, last in spans)
+
+
+def _push(levels: list[list[Any]], level: int, part: Any) -> None:
+    if level == len(levels):
+        levels.append([])
+    waiting = levels[level]
+    if not waiting:
+        waiting[:] = part, 1
+        return
+    if waiting[1] == 1:
+        waiting[0] = waiting[0] + part  # a new sum, which may then be added to in place
+    else:
+        waiting[0] += part
+    waiting[1] += 1
+    if waiting[1] == FAN_IN:
+        _push(levels, level + 1, waiting[0])
+        waiting.clear()
+
+
+def _piece_sums(
+    task: Callable[..., Result], tables: Sequence[RowData], pieces: list[list[Span]], job: Job, label: str
+) -> Iterator[Result]:
+    """Yield the sum of every piece."""
+    if job.engine is not None:
+        yield from reported(job.engine.sum_rows(task, tables, pieces), len(pieces), label, job.verbose)
+        return
+    spans = [span for piece in pieces for span in piece]
+    results = run(lambda block: task(*block), read_blocks(tables, spans), job, label, len(spans))
+    for piece in pieces:
+        yield tree_sum(islice(results, len(piece)))
+    next(results, None)
+
+
+def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any) -> Iterator[Result]:
+    """Yield every piece's sum in order: those that were kept, and new ones, which then are."""
+    for i in range(n_pieces):
+        if i in left:
+            piece = next(new)
+            if store is not None:
+                store.keep(i, piece)
+            yield piece
+        else:
+            yield store.kept(i)
+    next(new, None)
+
+
+def stamp_rows(X: Table, job: Job) -> Table:
+    """The table with a digest of every chunk, which what is read of it later is compared with."""
+    chunks = run(lambda chunk: chunk.stamped(), X.chunks, job, "stamps")
+    return replace(X, chunks=tuple(chunks))
+
+
+def check_rows(
+    X: Table, job: Job, collected: FloatArray | None = None, what: str = "X"
+) -> tuple[FloatArray, FloatArray]:
+    """Return every column's range, or refuse rows that are not finite, or too large, and say where.
+
+    ``collected``: all rows, in memory; ``what``: the rows' name in messages.
+    """
+
+    def block(rows: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        return np.argwhere(~(np.abs(rows) <= LARGEST))[:1], rows.min(axis=0), rows.max(axis=0)
+
+    rows, job = (X, job) if collected is None else (collected, job.here)
+    least, largest = np.full(X.n_columns, np.inf), np.full(X.n_columns, -np.inf)
+    for number, (bad, low, high) in enumerate(map_rows(block, [rows], job, "checking")):
+        if len(bad):
+            row, column = int(bad[0, 0]) + number * BLOCK_ROWS, int(bad[0, 1])
+            name = column if X.names is None else repr(X.names[column])
+            raise ValueError(
+                f"{what} must hold finite numbers below {LARGEST:g} in magnitude; row {row:,}, column {name} holds "
+                f"{X[np.array([row])][0, column]} ({X.where(row)}). Fill, drop or rescale such rows first."
+            )
+        least, largest = np.minimum(least, low), np.maximum(largest, high)
+    return least, largest

@@ -1,0 +1,566 @@
+"""What model files hold: every class, field by field, and no others. To add an estimator is to add its entry here.
+
+Letters of lengths, in each estimator its own: N rows given, R fitted, d columns, D features that the kernel sees,
+r or m centres, p outputs, l slices, k nodes, M members, or rows of all nodes, q dominating rows, or knots, P penalties,
+B bandwidths.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skewridge.cells.local import LocalModel
+from skewridge.cells.model import Cells
+from skewridge.centers.model import GlobalModel, LowRankModel
+from skewridge.centers.tuning import CenterTuning
+from skewridge.distribution.intervals import SOURCES, Calibration
+from skewridge.distribution.point_masses import PointMasses
+from skewridge.estimators.adaptive import AdaptiveKernelRidge
+from skewridge.estimators.dac import DacKernelRidge
+from skewridge.estimators.dac_regressor import DacRegressor
+from skewridge.estimators.error_models import ErrorModel
+from skewridge.estimators.local import LocalKernelRidge
+from skewridge.estimators.skew_ridge import SkewRidge
+from skewridge.estimators.spline import SmoothingSpline
+from skewridge.estimators.table_model import TableModel
+from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.scaled_forms import ScaledForms
+from skewridge.features.scaling import Scaling
+from skewridge.io.number_forms import DECIMALS
+from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
+from skewridge.nodes.fit import Problem
+from skewridge.nodes.partition import Partition
+from skewridge.nodes.sample_weights import check_weights_are_taken
+from skewridge.nodes.tuning import Tuning
+from skewridge.persist._archive import require
+from skewridge.persist._schema import At, EstimatorSchema, KindSchema, NumberSchema, PackedSchema, Schema, Schemas
+from skewridge.response.allocation import Allocation
+from skewridge.response.slices import Slices
+from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.linear import LinearModel
+from skewridge.ridge.local import NodeFit
+from skewridge.ridge.lowrank import Basis
+from skewridge.splines.fit import SplineFit
+from skewridge.splines.sums import Features, Free
+from skewridge.splines.terms import PARTS, Domain, Model
+from skewridge.tables.columns import KINDS, LISTED, Column
+from skewridge.tables.dates import PARTS as DATE_PARTS
+from skewridge.tables.dates import WRITINGS, DateParts
+from skewridge.tables.encoder import TableEncoder
+from skewridge.tables.level_means import LevelMeans
+from skewridge.tables.written_numbers import Writing
+from skewridge.two_levels.blend import Blend
+from skewridge.two_levels.model import BlendedModel, Members, TwoLevels
+from skewridge.two_levels.risk import StatedRisk
+from skewridge.two_levels.tuning import LevelTuning
+
+S = Schemas()
+
+
+class OwnEstimator(Schema):
+    """A fitted estimator of ours, for as many features as the model has."""
+
+    def check(self, value: Any, at: At) -> None:
+        """Compare class, state and width."""
+        own = type(value) in REGRESSORS and hasattr(value, "n_features_in_")
+        at.require(own, "is not a fitted estimator of skewridge's own")
+        at.sizes.match("d", value.n_features_in_, at)
+
+
+def is_one_of(*options: object) -> KindSchema:
+    """One of some texts, or of some dicts."""
+    return KindSchema(type(options[0]), options)
+
+
+def _cut(starts: Any, n_items: int) -> bool:
+    """Whether starts cut so many items into parts that follow each other."""
+    return bool(starts[0] == 0 and starts[-1] == n_items and (np.diff(starts) >= 0).all())
+
+
+def _ascending(*parts: Any) -> bool:
+    return all(bool((np.diff(part) > 0).all()) for part in parts)
+
+
+# Kernels, and forms of columns
+
+
+def _kernel_holds(kernel: Kernel) -> bool:
+    """Whether the kernel has a bandwidth just where it needs one, and a range for every feature or none."""
+    scaled = len(kernel.low) == len(kernel.high) and (len(kernel.low) > 0) == (kernel.name == "sobolev")
+    return scaled and (kernel.bandwidth is None) == (kernel.name in BANDWIDTH_FREE)
+
+
+def _forms_hold(forms: FeatureForms) -> bool:
+    """Whether every form has ascending knots, at least two, and a score for each."""
+    pairs = list(zip(forms.knots, forms.scores, strict=False))
+    whole = len(forms.knots) == len(forms.scores) == len(forms)
+    return whole and all(len(knots) == len(scores) > 1 and _ascending(knots) for knots, scores in pairs)
+
+
+def _width(transform: Any) -> int:
+    """How many columns a Scaling, forms or scaled forms take."""
+    forms = getattr(transform, "forms", transform)
+    return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
+
+
+def _n_scaled(transform: Any) -> int:
+    return len(transform.scales if hasattr(transform, "scales") else transform.scale)
+
+
+S.add("KernelName", is_one_of(*KERNELS))
+S.add("Degree", NumberSchema(0, MAX_DEGREE, whole=True))
+S.add("End", NumberSchema(-np.inf, np.inf))
+S.record(
+    Kernel,
+    "name: KernelName; bandwidth: number > 0 | None; degree: Degree; low: numbers[d]; high: numbers[d]",
+    _kernel_holds,
+)
+S.record(Scaling, "shift: float[d]; scale: float[d]")
+S.record(
+    FeatureForms,
+    """n_columns: length d; columns: int[D] < d; ranked: bool[D]
+    knots: tuple of float[*]; scores: tuple of float[*]""",
+    _forms_hold,
+)
+S.record(ScaledForms, "forms: FeatureForms; scales: float[D]")
+S.record(
+    GlobalModel,
+    """transform: Scaling | ScaledForms; centers: float[m *]; coef: float[p m]; kernel: Kernel[*]; intercepts: float[p]
+    low: float[p] any; high: float[p] any; means: float[p]; units: float[p]""",
+    lambda model: model.centers.shape[1] == _n_scaled(model.transform),
+    alone=True,
+)
+
+# Errors of unseen rows, and what all regressors keep
+
+
+def _masses_hold(masses: PointMasses) -> bool:
+    """Whether values and edges ascend, and shares are probabilities."""
+    shares = masses.shares.min() >= 0.0 and masses.shares.sum(axis=1).max() <= 1.0 + 1e-9
+    return bool(shares) and _ascending(masses.values, masses.edges[1:-1])
+
+
+def _error_model_holds(model: ErrorModel) -> bool:
+    """Whether the noise is one number a row, and the ends are in order."""
+    return model.low <= model.high and (model.noise is None or len(model.noise.means) == 1)
+
+
+def _errors_hold(model: Any) -> bool:
+    """Whether every output has errors, and their scale depends on its rows and predictions."""
+    found = getattr(model, "_error_models", ())
+    whole = not found or len(found) == len(getattr(model, "calibration_", ()))
+    widths = {_width(own.noise.transform) for own in found if own.noise is not None}
+    return whole and widths <= {getattr(model, "n_features_in_", 0) + 1}
+
+
+S.add("Source", is_one_of(*SOURCES))
+S.record(
+    Calibration,
+    "edges: float[l+1] any; starts: int[l+1]; errors: float[n]; weights: float[n]; source: Source",
+    lambda found: _cut(found.starts, len(found.errors)),
+    alone=True,
+)
+S.record(
+    PointMasses,
+    "values: float[a]; edges: float[g+1] any; shares: float[g a]; rest: Calibration | None",
+    _masses_hold,
+    alone=True,
+)
+S.record(
+    ErrorModel,
+    "noise: GlobalModel | None; masses: PointMasses | None; low: End; high: End; origin: number; step: number 0..1e308",
+    _error_model_holds,
+    alone=True,
+)
+NAMES = """feature_names_in_: text[d]; column_labels_in_: text[d]; feature_min_in_: float[d]; feature_max_in_: float[d]
+    calibration_: tuple of Calibration; _error_models: tuple of ErrorModel"""
+INTERVALS = "_seed: whole; _response_edges: tuple of float[*] any"
+BOUNDS = "_bounds: tuple of float[*] any"
+
+# AdaptiveKernelRidge
+
+
+def _adaptive_holds(model: Any) -> bool:
+    """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
+    model._check_parameters()
+    if not hasattr(model, "_model"):
+        return True
+    scaling, width = model._scaling, model._model.basis.centers.shape[1]
+    return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
+
+
+def _slopes_by_name(state: dict[str, Any]) -> dict[str, Any]:
+    """Call slopes by their name: files of version 0.1 have no importances, but slopes that were called so."""
+    if "feature_importances_" in state and "feature_slopes_" not in state:
+        state["feature_slopes_"] = state.pop("feature_importances_")
+    return state
+
+
+S.record(Basis, "kernel: Kernel[D]; centers: float[r D]; kept: int[r]; factor: float[r r]")
+S.record(
+    LowRankModel,
+    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; noise: float[p]
+    spread: float[p]; n_rows: number > 0; low: float[p] any; high: float[p] any; dominant: int[q]; pulls: float[q] any
+    n_steps: whole | None; precision: number""",
+    cached="dual: float[p r]",
+)
+S.record(
+    CenterTuning,
+    """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; pulls: float[q] any
+    tried: list of dict; penalties: float[P]; values: float[P] any; margins: float[P] any; at_edge: tuple
+    n_fits: number 0..1e308; cost: dict | None""",
+)
+ADAPTIVE = EstimatorSchema(
+    AdaptiveKernelRidge,
+    S.fields(
+        f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r] | float[r p]; intercept_: number | float[p]
+        noise_: number | float[p]; n_centers_: length r; adapt_: number 0..1; kernel_: KernelName
+        bandwidth_: number > 0 | None; penalty_: number > 0; feature_scale_: float[d]; solver_: str
+        n_iter_: whole | None; tuning_: CenterTuning; n_features_in_: length d; _scaling: Scaling | ScaledForms
+        _model: LowRankModel; _means: float[p]; _units: float[p]; _single: bool; {INTERVALS}"""
+    ),
+    S.fields(
+        f"""{NAMES}; feature_importances_: float[d]; rare_importances_: float[d]; feature_slopes_: float[d]
+        slice_on_: str"""  # which version 0.1 had
+    ),
+    retired=("slice_on",),
+    upgrade=_slopes_by_name,
+    holds=_adaptive_holds,
+)
+
+# DacKernelRidge and DacRegressor
+
+
+def _dac_holds(model: Any) -> bool:
+    """Whether the average is expanded over the rows that the nodes are, and can be fitted again to some of them."""
+    model._check_parameters()
+    model._twin()._settings.check()
+    if not hasattr(model, "dual_coef_"):
+        return True
+    return len(model.dual_coef_) == len(model._problem.points) and _errors_hold(model)
+
+
+def _regressor_holds(model: Any) -> bool:
+    """Whether every node has an estimator of the class that was asked for."""
+    model._check_parameters()
+    check_weights_are_taken(model.estimator, model.focus, None)
+    fitted = getattr(model, "estimators_", None)
+    if fitted is None:
+        return True
+    own = len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
+    return own and _errors_hold(model)
+
+
+S.add("OwnEstimator", OwnEstimator())
+S.record(Slices, "edges: float[l+1] any; labels: int[N] < l; counts: int[l]; copies: int[l]")
+S.record(Allocation, "rows: int[M] < N; starts: int[k+1]", lambda found: _cut(found.starts, len(found.rows)))
+S.record(Partition, "slices: Slices; allocation: Allocation; weights: float[N] | None; dealing: nothing")
+S.record(
+    Problem,
+    """X: float[N d]; y: float[N]; partition: Partition; kernel: Kernel; penalties: float[k]; single: bool
+    centers: int[e] < N | None""",
+)
+S.record(Expansion, "points: float[e d]; coef: float[e]; kernel: Kernel; scale: number 0..1e308")
+S.record(NodeFit, "rows: int[n] < N; coef: float[n]", alone=True)
+S.record(
+    Tuning,
+    """criterion: str; scoring: str; bandwidths: float[B] any; penalties: float[P]; values: float[B P] any
+    margins: float[B P] any; bandwidth: number | None; penalty: number; at_edge: tuple; cost: dict | None""",
+)
+DEALT = "slices_: Slices; allocation_: Allocation; n_nodes_: length k; n_oversampled_: whole; n_distinct_: length M"
+DAC = EstimatorSchema(
+    DacKernelRidge,
+    S.fields(
+        f"""{DEALT}; bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[e]
+        X_fit_: float[e d]; intercept_: number; n_features_in_: length d; _problem: Problem; _centred: bool
+        _expansion: Expansion; {INTERVALS}"""
+    ),
+    S.fields(f"{NAMES}; {BOUNDS}; nodes_: list of NodeFit; center_rows_: int[e] < N; _fitted_with: dict"),
+    holds=_dac_holds,
+)
+REGRESSOR = EstimatorSchema(
+    DacRegressor,
+    S.fields(f"{DEALT}; estimators_: list of OwnEstimator; n_features_in_: length d; _weighted: bool; {INTERVALS}"),
+    S.fields(f"{NAMES}; {BOUNDS}"),
+    holds=_regressor_holds,
+)
+
+# SkewRidge and LocalKernelRidge, which hold every distinct training row
+
+
+def _local_holds(model: LocalModel) -> bool:
+    """Whether every coordinate of the cells has a scale: the forms that are used, and the guides."""
+    n_guides, width = model.cells.n_guides, model.cells.points.shape[1]
+    wide = len(model.used) + n_guides == len(model.scales) == width
+    return wide and model.used.min(initial=0) >= 0 and len(model.cells.coef) == len(model.means)
+
+
+def _levels_hold(levels: TwoLevels) -> bool:
+    """Whether level 1 takes the rows that local fits take, and these know forms and guides."""
+    same = _width(levels.level_one.transform) == _width(levels.forms)
+    known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
+    n_guides = {model.cells.n_guides for model in levels.locals}
+    return same and len(n_guides) == 1 and known and min(n_guides) > 0
+
+
+def _members_hold(model: BlendedModel) -> bool:
+    """Whether every member has a weight, and all take rows of the same width."""
+    levels, linear = model.members.levels, model.members.linear
+    outputs = {model.blend.weights.shape[1], len(linear.intercept)}
+    if levels is None:
+        return outputs == {1} == {len(model.blend.weights)}
+    outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
+    n_members = 1 + len(levels.locals) + levels.n_guides
+    known = levels.forms.n_columns == len(linear.scaling.scale)
+    return outputs == {1} and len(model.blend.weights) == n_members and known
+
+
+def _skew_ridge_holds(model: Any) -> bool:
+    """Whether parameters are valid, and every output has a model of the table's columns, and its companions."""
+    model._check_parameters()
+    if not hasattr(model, "_models"):
+        return True
+    widths = {len(own.members.linear.scaling.scale) for own in model._models}
+    fitted = (model.companions_,) if model._single else model.companions_
+    levels = [own.members.levels for own in model._models]
+    wanted = [0 if two is None else two.n_guides - 1 for two in levels]
+    beside = type(fitted) is tuple and [len(own) for own in fitted] == wanted
+    return widths == {model.n_features_in_} and beside and _left_out_hold(model, len(model._models))
+
+
+def _local_ridge_holds(model: Any) -> bool:
+    """Whether parameters are valid, and cells know the forms of the table's columns."""
+    model._check_parameters()
+    if not hasattr(model, "_forms"):
+        return True
+    own, outputs = model._model, len(model._means)
+    if own is not None and (own.used.max(initial=-1) >= len(model._forms) or len(own.means) != outputs):
+        return False
+    return model._forms.n_columns == model.n_features_in_ and _left_out_hold(model, outputs)
+
+
+def _left_out_hold(model: Any, n_outputs: int) -> bool:
+    """Whether left-out predictions, bounds and slices of the response are there for every output."""
+    if [part.ndim for part in model._honest] != [2, 2, 1] or model._honest[0].shape != model._honest[1].shape:
+        return False
+    ends = model._ends is None or (len(model._ends) == 2 and all(len(end) == n_outputs for end in model._ends))
+    several = n_outputs == 1 or not model._single
+    slices = len(model._response_edges) == n_outputs
+    return bool(ends and several and slices and model._honest[0].shape[1] == n_outputs and _errors_hold(model))
+
+
+def _prepare(model: Any) -> None:
+    """Refuse companions that are not ours; learn the noise before the rows are left behind, for distributions."""
+    foreign = [own for own in getattr(model, "companions", None) or () if type(own) not in REGRESSORS]
+    require(
+        not foreign,
+        f"its companion {type(foreign[0]).__name__ if foreign else ''} is no estimator of skewridge's own, and model "
+        "files hold data and never code. Save it with pickle or joblib, or fit a SkewRidge without companions to a "
+        "table that has the cross-fitted predictions of this one as a column",
+    )
+    if hasattr(model, "_honest") and not hasattr(model, "calibration_"):
+        model.calibrate()
+
+
+for packed in (Cells, LinearModel, Blend):
+    S.add(packed.__name__, PackedSchema(packed))
+S.record(
+    LocalModel,
+    "used: int[u]; scales: float[*]; cells: Cells; means: float[p]; units: float[p]",
+    _local_holds,
+    alone=True,
+)
+S.record(
+    TwoLevels,
+    "level_one: GlobalModel; forms: FeatureForms; locals: tuple of LocalModel; mean: number; spread: number > 0",
+    _levels_hold,
+    alone=True,
+)
+S.record(Members, "levels: TwoLevels | None; linear: LinearModel; low: End; high: End")
+S.record(BlendedModel, "members: Members; blend: Blend", _members_hold, alone=True)
+S.record(
+    StatedRisk,
+    """mse: number any; mse_error: number any; rare_mse: number any; rare_error: number any
+    dominant_row: whole | None; dominant_share: number 0..1""",
+)
+S.record(
+    LevelTuning,
+    """members: tuple; weights: float[M]; honest_by: str; level_one: CenterTuning | None; ridges: float[b]
+    trends: float[b g]; scales: float[* d]; guide_scales: float[b g]""",
+    alone=True,
+)
+LEFT_OUT = f"""risk_: one or each StatedRisk; loo_prediction_: float[N] any | float[N p] any; dropped_features_: list
+    n_features_in_: length d; _single: bool; _ends: Ends | None; _honest: HonestRows; {INTERVALS}"""
+S.add("Ends", S.parse("tuple of float[p] any"))
+S.add("HonestRows", S.parse("tuple of float[R] | float[R p]"))
+SKEW_RIDGE = EstimatorSchema(
+    SkewRidge,
+    S.fields(
+        f"""{LEFT_OUT}; weights_: float[M] | float[M p]; feature_scale_: float[d] | float[d p]
+        companions_: one or each list of OwnEstimator; tuning_: one or each LevelTuning
+        _models: tuple of BlendedModel"""
+    ),
+    S.fields(NAMES),
+    holds=_skew_ridge_holds,
+    prepare=_prepare,
+    forgotten=("_seen",),
+)
+LOCAL = EstimatorSchema(
+    LocalKernelRidge,
+    S.fields(
+        f"""{LEFT_OUT}; feature_scale_: float[d]; ridge_: number 0..1e308; n_cells_: whole; _forms: FeatureForms
+        _model: LocalModel | None; _means: float[p]"""
+    ),
+    S.fields(NAMES),
+    holds=_local_ridge_holds,
+    prepare=_prepare,
+    forgotten=("_seen",),
+)
+
+# SmoothingSpline: t terms, b of them in use, u fitted features, o free functions, f of them in use, g independent ones
+
+
+def _model_holds(model: Model) -> bool:
+    """Whether free functions are products of features, and terms of parts of features."""
+    tuples = all(type(own) is tuple and all(type(item) is tuple for item in own) for own in (model.free, model.terms))
+    if not tuples:
+        return False
+    factors = [factor for term in model.terms for factor in term]
+    pairs = all(type(own) is tuple and len(own) == 2 for own in factors) and all(1 <= len(t) <= 2 for t in model.terms)
+    if not pairs:
+        return False
+    features = [*(f for own in model.free for f in own), *(f for f, _ in factors)]
+    parts = all(type(part) is str and part in PARTS for _, part in factors)
+    return parts and all(type(f) is int and f >= 0 for f in features)
+
+
+def _features_hold(features: Features) -> bool:
+    """Whether every term has a factor as large as the knots that it keeps, and its features follow the last one's."""
+    sizes = [len(kept) for kept in features.kept]
+    shapes = [factor.shape for factor in features.factors]
+    whole = len(sizes) == len(features.model.terms) and shapes == [(n, n) for n in sizes]
+    return whole and np.array_equal(features.starts, np.cumsum([0, *sizes]))
+
+
+def _fit_holds(fit: SplineFit) -> bool:
+    """Whether every feature of the model has knots, and every fitted feature a coefficient."""
+    models = (fit.features.model, fit.free.model)
+    used = [f for model in models for features in model.free for f in features]
+    used += [f for model in models for term in model.terms for f, _ in term]
+    width = fit.features.knots.shape[1]
+    return max(used, default=-1) < width and len(fit.loads) == len(fit.features) and len(fit.free.model.free) > 0
+
+
+def _spline_holds(model: Any) -> bool:
+    """Whether parameters are valid, and errors are those of the model's rows."""
+    model._check_parameters()
+    return _errors_hold(model)
+
+
+S.add("Anything", Schema())
+S.record(Model, "free: Anything; terms: Anything", _model_holds)
+S.record(
+    Features,
+    """model: Model; places: int[b]; knots: float[q d]; kept: tuple of int[*] < q; factors: tuple of float[* *]
+    starts: int[b+1]""",
+    _features_hold,
+)
+S.record(Free, "model: Model; basis: float[f g]")
+S.record(
+    SplineFit,
+    """features: Features; free: Free; theta: float[b]; penalty: number 0..1e308; loads: float[u]; free_coef: float[g]
+    coef: float[q]; gcv: number any; dof: number any; noise: number any; n_steps: whole; converged: bool
+    spread: float[u w]; free_spread: float[g s]""",
+    _fit_holds,
+)
+S.record(Domain, "low: float[d]; span: float[d]")
+SPLINE = EstimatorSchema(
+    SmoothingSpline,
+    S.fields(
+        f"""terms_: list of str; free_terms_: list of str; theta_: float[t]; penalty_: number 0..1e308
+        knots_: float[q d]; knot_rows_: int[q]; coef_: float[q]; null_coef_: float[o]; gcv_: number any
+        dof_: number any; sigma2_: number any; n_iter_: whole; n_features_in_: length d; _domain: Domain
+        _fit: SplineFit; _unit: number; _mean: number; {INTERVALS}"""
+    ),
+    S.fields(f"{NAMES}; {BOUNDS}"),
+    holds=_spline_holds,
+)
+
+# Raw tables
+
+
+def _column_holds(column: Column) -> bool:
+    """Whether just the kinds that have levels have some, all different, and a fill among them or none of them."""
+    levels, means, listed = column.levels, column.means, column.kind in LISTED
+    texts = all(type(level) is str for level in levels) and len(set(levels)) == len(levels)
+    filled = not listed or -1 <= column.fill < len(levels)
+    dated = (column.kind == "date") == (column.dates is not None)
+    if not (texts and listed == (len(levels) > 0) and filled and dated):
+        return False
+    if column.kind != "means" or means is None:
+        return column.kind != "means" and means is None
+    lengths = {len(levels), len(means.counts), *map(len, means.deviations)}
+    return len(lengths) == 1 and len(means.deviations) == len(means.scales) > 0
+
+
+def _pipeline_holds(pipeline: Any) -> None:
+    """Raise unless a fitted encoder leads to a fitted regressor."""
+    steps: Any = pipeline.steps
+    pairs = type(steps) is list and len(steps) == 2 and all(type(step) is tuple and len(step) == 2 for step in steps)
+    none: Any = None, None
+    (first, encoder), (last, model) = steps if pairs else (none, none)
+    if (type(first), type(encoder), type(last)) != (str, TableEncoder, str) or type(model) not in REGRESSORS:
+        raise TypeError("a Pipeline of other steps than a TableEncoder and an estimator of ours cannot be saved")
+    check_is_fitted(encoder)
+    check_is_fitted(model)
+    if sum(len(column.features) for column in encoder.columns_) != model.n_features_in_:
+        raise ValueError("the estimator of a Pipeline was fitted to other columns than its TableEncoder makes")
+
+
+S.add("ColumnKind", is_one_of(*KINDS))
+S.add("Decimal", is_one_of(*DECIMALS))
+S.add("DatePart", is_one_of(*DATE_PARTS))
+S.add("DateWriting", is_one_of(*WRITINGS))
+S.add("Rows", NumberSchema(0, 2**53, whole=True))  # beyond, a number of rows is no number that arrays hold
+S.add("Output", is_one_of(*({"transform": name} for name in ("default", "pandas", "polars"))))
+S.record(Writing, "decimal: Decimal; unit: str; gaps: tuple of str")
+S.record(
+    DateParts,
+    "parts: tuple of DatePart; writing: DateWriting",
+    lambda dates: len(set(dates.parts)) == len(dates.parts),
+)
+S.record(
+    LevelMeans,
+    """deviations: tuple of tuple of number; counts: tuple of Rows; scales: tuple of number; count_shift: number
+    count_scale: number""",
+)
+S.record(
+    Column,
+    """name: str; kind: ColumnKind; levels: tuple; fill: number; shift: number; scale: number; gap_flag: bool
+    n_gaps: Rows; writing: Writing | None; dates: DateParts | None; means: LevelMeans | None; note: str""",
+    _column_holds,
+    later=("gap_flag", "n_gaps", "writing", "dates", "means", "note"),
+)
+TABLE_ENCODER = EstimatorSchema(
+    TableEncoder,
+    S.fields("columns_: list of Column; feature_names_in_: text[d]; n_features_in_: length d"),
+    S.fields("_sklearn_output_config: Output"),
+    holds=lambda model: model._check_parameters(),
+)
+
+ESTIMATORS = {
+    "DacKernelRidge": DAC,
+    "DacRegressor": REGRESSOR,
+    "AdaptiveKernelRidge": ADAPTIVE,
+    "LocalKernelRidge": LOCAL,
+    "SkewRidge": SKEW_RIDGE,
+    "SmoothingSpline": SPLINE,
+    "TableEncoder": TABLE_ENCODER,
+    "Pipeline": EstimatorSchema(Pipeline, parameters=("steps",), holds=_pipeline_holds),
+    "TableModel": EstimatorSchema(TableModel, parameters=("steps",), holds=_pipeline_holds),
+}
+REGRESSORS = {schema.cls for schema in (DAC, REGRESSOR, ADAPTIVE, LOCAL, SKEW_RIDGE, SPLINE)}

@@ -1,0 +1,119 @@
+"""How large errors are at x: level 1 fitted to the logarithms of honest errors.
+
+The prediction is a column beside those of x. A row's own error would make its scale too large or too small by just
+what is to be measured, so scales of training rows are cross-fitted; new rows get the mean of the fits that gave them.
+"""
+
+from __future__ import annotations
+
+from math import frexp
+from typing import Any
+
+import numpy as np
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.centers.cross_fit import cross_fit
+from skewridge.centers.model import GlobalModel
+from skewridge.centers.settings import CenterSettings
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import RowData
+from skewridge.execution.job import Job
+from skewridge.execution.memory import Budget
+from skewridge.execution.passes import map_rows
+from skewridge.features.scaling import shared_shift
+from skewridge.response.sampling import candidate_rows
+
+FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
+MOST_ROWS = 15_000  # distinct ones that it is learned from
+LEAST_GAIN = 0.005  # of the variance of log errors, that the scale must explain of rows it has not seen
+CENTERS: dict[str, Any] = {"n_centers": 300, "adapt": 0.5, "n_steps": 60}
+FLOOR = 0.05  # the quantile of absolute errors that smaller ones are taken for
+
+
+def fit_noise(
+    X: RowData,
+    prediction: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    *,
+    level: FloatArray | None = None,
+    groups: IntArray | None = None,
+    seed: int,
+    budget: Budget,
+    job: Job,
+) -> tuple[GlobalModel | None, FloatArray]:
+    """Return a model of log s(x), and s at the rows by fits that have not seen them.
+
+    Parameters
+    ----------
+    X : (n, d) rows, in memory or in chunks
+    prediction : (n,) array of honest predictions, by fits without the row
+    y, weights : (n,) arrays, responses and how often they occur
+    level : (n,) array, predictions that no row's own response moves, for the column beside those of x; None: the
+        honest ones, if these do not either
+    groups : (n,) array of labels; None: every row on its own
+
+    Returns
+    -------
+    model : GlobalModel of rows (x, prediction); None where the scale is the same everywhere
+    scale : (n,) array, 1 without a model
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2))
+    >>> noise = (0.1 + X[:, 1]) * rng.normal(size=2000)
+    >>> model, scale = fit_noise(X, 0 * noise, noise, np.ones(2000), seed=0, budget=Budget(), job=Job())
+    >>> bool(np.corrcoef(scale, 0.1 + X[:, 1])[0, 1] > 0.9)
+    True
+    """
+    alike = None, np.ones(len(y))
+    sizes = _log_sizes(y - prediction, weights)
+    if sizes is None or shared_shift(y - prediction, y, weights):  # sizes of errors then tell of the shift
+        return alike
+    rows = candidate_rows(X, sizes, weights, "auto", seed, job.unkept, groups=groups)
+    if len(rows) < FEWEST_ROWS:
+        return alike
+    some = np.flatnonzero(rows.member < MOST_ROWS)
+    labels = None if groups is None else groups[some]
+    level = prediction if level is None else level
+    Z = np.column_stack([np.asarray(X[some]), level[some]])
+    own = Z, sizes[some], weights[some], CenterSettings(**CENTERS, guides=True)
+    fit = cross_fit(*own, groups=labels, seed=seed, budget=budget, job=job.here)
+    size, w = sizes[some, 0], weights[some]
+    guesses = fit.values[:, 0], np.average(size, weights=w)
+    left, all_ = (float(np.average((size - guess) ** 2, weights=w)) for guess in guesses)
+    if not left < (1.0 - LEAST_GAIN) * all_:
+        return alike
+    scale = noise_scale(fit.model, X, level, job.unkept)
+    scale[some] = np.exp(fit.values[:, 0])
+    return fit.model, scale
+
+
+def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray, job: Job) -> FloatArray:
+    """Return s at rows that no fit has seen, (n,)."""
+    if model is None:
+        return np.ones(len(X))
+
+    def scale(X: FloatArray, prediction: FloatArray) -> FloatArray:
+        return np.exp(model.predict(np.column_stack([X, prediction]))[:, 0])
+
+    with one_blas_thread():
+        return np.concatenate(list(map_rows(scale, [X, prediction], job, "noise")))
+
+
+def _log_sizes(errors: FloatArray, weights: FloatArray) -> FloatArray | None:
+    """Logarithms of absolute errors in units of a power of two, (n, 1); None where most are too small to differ."""
+    sizes = np.abs(errors)
+    if not len(sizes):
+        return None
+    order = np.argsort(sizes, kind="stable")
+    reached = np.cumsum(weights[order]) / weights.sum()
+    floor, middle = (float(sizes[order][np.searchsorted(reached, level)]) for level in (FLOOR, 0.5))
+    if floor <= 1e-6 * middle:
+        floor = float(sizes[order][np.searchsorted(reached, 0.25)])
+    if floor <= 1e-6 * middle or middle == 0.0:
+        return None
+    unit = 2.0 ** frexp(middle)[1]
+    return np.log(np.maximum(sizes, floor) / unit)[:, None]

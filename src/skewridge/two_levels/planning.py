@@ -1,0 +1,162 @@
+"""Memory and work of a fit on two levels, known before it starts; what companions take is theirs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from skewridge.cells.fit import fit_bytes
+from skewridge.cells.local import local_stages
+from skewridge.cells.model import saved_bytes_per_row
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
+from skewridge.centers.cross_fit import CROSS_FITTING, N_PARTS
+from skewridge.centers.planning import FitSize
+from skewridge.centers.stages import CenterWork, center_stages, cross_fit_parts
+from skewridge.execution.job import Job
+from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.passes import BLOCK_ROWS
+from skewridge.execution.progress import Stage, speedup
+from skewridge.ridge.draws import BATCHES, batch_rows
+from skewridge.ridge.learning import LEARNING, LEARNING_LOCALLY, N_STEPS
+from skewridge.ridge.work import values_work
+
+if TYPE_CHECKING:
+    from skewridge.two_levels.members import LevelSettings
+
+FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
+GUIDING_ROWS = 200_000  # that level 1 is fitted to at most
+N_KERNELS = 2  # of the local fits, by default
+N_OUTER_FOLDS, OUTER_FOLDS = 5, "outer folds"
+OUTER_STEPS = 60  # of learning in an outer fold: the mean over folds is what counts
+SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
+MATRICES = 8  # of a batch, while scales are learned
+COPIES = 8  # of the rows' forms: both forms, scaled, sorted, and as matrices of blocks
+
+
+@dataclass(frozen=True)
+class LevelSize:
+    """All that memory of a fit depends on; partitions and cells that are None are those of so many rows.
+
+    ``n_draws`` are groups of rows that are left out together, 0 where rows have an order; None: every row is one.
+    ``outer_folds`` is False for fits that are never repeated by outer folds. Of companions only their values count.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_kernels: int = N_KERNELS
+    n_outputs: int = 1
+    n_partitions: int | None = None
+    cell_size: int | None = None
+    outer_folds: bool = True
+    n_companions: int = 0
+    n_draws: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the local fits: two forms a column, level 1, and every companion."""
+        return 2 * self.n_columns + 1 + self.n_companions
+
+    @property
+    def rows_a_cell(self) -> int:
+        """The most rows of a cell."""
+        return self.cell_size or guided_cell_size(self.n_rows)
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of x into cells."""
+        return self.n_partitions or guided_partitions(self.n_rows)
+
+    @property
+    def n_fits(self) -> int:
+        """Whole fits: one, and those of the outer folds where rows are few."""
+        n_draws = self.n_rows if self.n_draws is None else self.n_draws
+        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(n_draws, self.n_columns))
+
+
+def is_small(n_draws: int, n_columns: int) -> bool:
+    """True if learned scales may overfit so few rows, or groups, unseen by leave-one-out."""
+    return n_draws < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+
+
+def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
+    """Bytes that a fit holds at its peak, the model that it makes included, its companions not."""
+    whole = _fit_bytes(size, n_threads)
+    if size.n_fits == 1:
+        return whole
+    tables = 8.0 * (N_OUTER_FOLDS - 1) * size.n_rows * size.n_columns  # the rows outside every fold
+    return max(whole, min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1) + tables)
+
+
+def _fit_bytes(size: LevelSize, n_threads: int) -> float:
+    partitions, cell_size = size.n_partitions or GUIDED_PARTITIONS, size.cell_size or GUIDED_CELL_SIZE
+    size = replace(size, n_partitions=partitions, cell_size=cell_size)  # never less for more rows, copies or not
+    width, side_by_side = size.width, min(size.n_kernels, n_threads)
+    own = {"n_threads": max(1, n_threads // side_by_side), "n_partitions": partitions, "cell_size": cell_size}
+    learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
+    fits = side_by_side * (fit_bytes(size.n_rows, width, size.n_outputs, **own) + learning)
+    return 8.0 * COPIES * size.n_rows * width + fits + size.n_rows * bytes_per_row(size)
+
+
+def levels_flops(size: LevelSize) -> float:
+    """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
+    cell = float(min(size.n_rows, size.rows_a_cell))
+    batch = float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
+    cells = size.n_kernels * size.partitions * size.n_rows * cell**2 * 2 / 3
+    n_steps = N_STEPS if size.n_fits == 1 else OUTER_STEPS * (size.n_fits - 1)
+    return size.n_fits * cells + (size.n_kernels + 1) * n_steps * 2.0 * batch**3
+
+
+def bytes_per_row(size: LevelSize) -> float:
+    """Bytes of a model, and of its file, for every distinct training row."""
+    return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.partitions)
+
+
+def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:
+    """Refuse a fit that the memory does not hold, with figures, before it starts."""
+    n_threads = job.here.n_threads
+    largest = budget.largest(lambda n: levels_bytes(replace(size, n_rows=n), n_threads), size.n_rows)
+    budget.require(
+        levels_bytes(size, n_threads),
+        f"A fit to {size.n_rows:,} rows and {size.n_columns:,} columns needs {{need}}",
+        f"Fit {largest:,} of the rows, take fewer threads, raise memory_limit, or use AdaptiveKernelRidge, which "
+        "reads rows in chunks and keeps its centres only.",
+    )
+
+
+def level_stages(
+    n_rows: int,
+    n_columns: int,
+    settings: LevelSettings,
+    n_threads: int,
+    scored: bool = False,
+    grouped: bool = False,
+    *,
+    outer: bool,
+) -> list[Stage]:
+    """The work of one fit that learns; or of outer folds, and of one that takes what they have learned."""
+    whole = _fit_stages(n_rows, n_columns, settings, n_threads, scored, grouped)
+    if not outer:
+        return whole
+    outside = n_rows - n_rows // N_OUTER_FOLDS
+    fold = _fit_stages(outside, n_columns, settings.with_steps(OUTER_STEPS), 1, scored, grouped)
+    parts = [operations for stage in fold for operations in stage.parts]
+    folds = Stage(OUTER_FOLDS, parts * N_OUTER_FOLDS, speedup(N_OUTER_FOLDS, n_threads))
+    return [folds, *(stage for stage in whole if stage.label not in (LEARNING, LEARNING_LOCALLY))]
+
+
+def _fit_stages(
+    n_rows: int, n_columns: int, settings: LevelSettings, n_threads: int, scored: bool, grouped: bool
+) -> list[Stage]:
+    """Level 1, its cross-fit, and the local fits side by side."""
+    n, kernels = n_rows if grouped else min(n_rows, GUIDING_ROWS), settings.kernels
+    size, guiding = FitSize(n, n_columns, 1, n * n_columns), replace(settings.centers, guides=True)
+    centers = CenterWork(size, n, guiding, most=n, n_threads=n_threads, scored=scored, budget=MACHINE)
+    others = [values_work(n_rows - n, N_PARTS * centers.n_centers, centers.n_features)] if n_rows > n else []
+    width = 2 * n_columns + 1 + len(settings.companions)
+    own = local_stages(n_rows, width, settings.local(kernels[0], n_rows), max(1, n_threads // len(kernels)))
+    beside = speedup(len(kernels), n_threads)
+    return [
+        *center_stages(centers),
+        Stage(CROSS_FITTING, [*cross_fit_parts(centers, N_PARTS), *others], speedup(n_rows / BLOCK_ROWS, n_threads)),
+        *(Stage(stage.label, [*stage.parts] * len(kernels), stage.speedup * beside) for stage in own),
+    ]
