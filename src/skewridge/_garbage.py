@@ -24,23 +24,15 @@ def no_collection() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    _enter()
-    try:
-        yield
-    finally:
-        _leave()
-
-
-def _enter() -> None:
     with _lock:
         if _inside[0] == 0:
             _inside[1] = gc.isenabled()
             gc.disable()
         _inside[0] += 1
-
-
-def _leave() -> None:
-    with _lock:
-        _inside[0] -= 1
-        if _inside[0] == 0 and _inside[1]:
-            gc.enable()
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside[0] -= 1
+            if _inside[0] == 0 and _inside[1]:
+                gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -24,3 +25,10 @@ Prediction: TypeAlias = FloatArray | tuple[FloatArray, FloatArray]  # with or wi
 RandomState: TypeAlias = int | np.random.RandomState | None
 Scoring: TypeAlias = Literal["mse", "balanced_mse", "sera"] | Callable[[FloatArray], npt.ArrayLike]
 SliceRule: TypeAlias = Literal["scott", "sturges", "fd", "log"] | int | Sequence[float] | FloatArray
+
+
+class PicklesFields:
+    """A dataclass that is pickled and copied by its fields, without what it has prepared of them."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {own.name: getattr(self, own.name) for own in fields(self)}  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ from skewridge.reporting import checksum, collect, render
 from skewridge.reporting._case import MOST_BARS
 from skewridge.reporting._charts import charts
 from skewridge.reporting._errors import MOST_POINTS, sample
-from skewridge.reporting._numbers import linear_ticks, log_ticks
+from skewridge.reporting._shapes import linear_ticks, log_ticks
 from skewridge.response.slices import slice_response
 from skewridge.tables.encoder import TableEncoder
 from skewridge.two_levels.planning import LevelSize, levels_bytes, levels_flops

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.columns import HeavyColumn, about_heavy, heavy_columns

@@ -7,24 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import compact
+
 STEADY = 0.8  # of all ups and downs: a curve whose ends differ by that much rises or falls
 FLAT = 0.05  # of the root mean squared error: a curve that moves less does not tell
-UNITS = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))  # from what size on, divisor, letter
-
-
-def compact(value: float, *, sign: bool = False, digits: int = 3) -> str:
-    """A number in a few digits; whole numbers of four stay as they are.
-
-    Examples
-    --------
-    >>> compact(1_234_567.0), compact(45_000.0), compact(1234.5), compact(0.01234), compact(350.0, sign=True)
-    ('1.23M', '45k', '1234', '0.0123', '+350')
-    """
-    plus = "+" if sign else ""
-    for least, divisor, letter in UNITS:
-        if abs(value) >= least * (1.0 - 0.5 * 10.0**-digits):  # what is rounded to it counts
-            return f"{value / divisor:{plus}.{digits}g}{letter}"
-    return f"{value:{plus}.0f}" if abs(value) >= 999.5 and digits <= 4 else f"{value:{plus}.{digits}g}"
 
 
 def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.advice.raw_rows import raw_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_integer
 from skewridge.advice.raw_rows import raw_rows

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
 from skewridge.advice.pace import stage_seconds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray
 from skewridge.advice.plan import nodes_for
 from skewridge.centers.ladder import most_tried

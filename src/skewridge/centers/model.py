@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skewridge._plain_data import PicklesFields
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge.centers.scales import Transform, column_scale
 from skewridge.kernels import Kernel, Product
 from skewridge.ridge.lowrank import Basis, leverages

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._row_names import row_name
+from skewridge._messages import row_name
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_validation import CVScore, pass_work
 from skewridge.centers.ladder import Choice

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import in_full
 from skewridge._typing import BoolArray, FloatArray
 from skewridge.cli._evaluate import measures, predicted_table, reference_response, target_of
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import final_step
-from skewridge.cli._numbers import in_full
 from skewridge.cli._predict import PredictRequest
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.metrics import rare_region

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import in_full
 from skewridge._typing import FloatArray
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import response_rows
-from skewridge.cli._numbers import in_full
 from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, read_rows
 from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Screen, Table

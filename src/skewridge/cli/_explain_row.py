@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge.advice.in_words import compact
+from skewridge._messages import compact
 from skewridge.advice.one_row import explain_row
 from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._outside import outside_rows

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._atomic import atomic_file
-from skewridge._row_names import rows_named
+from skewridge._messages import rows_named
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._fitted_rows import KEY as HASHES
 from skewridge.cli._fitted_rows import row_hashes

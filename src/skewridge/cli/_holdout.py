@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from skewridge._messages import in_full
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_real
-from skewridge.cli._numbers import in_full
 from skewridge.cli._roles import Roles, fit_arguments
 from skewridge.cli._screen import Table
 from skewridge.cli._table import Table as Rows

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import in_full
 from skewridge._validation import format_bytes
-from skewridge.cli._numbers import in_full
 from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model

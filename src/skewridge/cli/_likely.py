@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import in_full
 from skewridge._typing import FloatArray, IntArray
 from skewridge.cli._info import final_step
-from skewridge.cli._numbers import in_full
 
 MOST_NAMED = 5  # rows that are likeliest to exceed a value
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import in_full
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import columns_of, final_step, used_columns
 from skewridge.cli._likely import Likely, exceedance_text
-from skewridge.cli._numbers import in_full
 from skewridge.cli._outside import below_zero, outside_rows
 from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
 from skewridge.cli._reading import find_files, read_tables

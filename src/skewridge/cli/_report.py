@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skewridge._row_names import rows_named
+from skewridge._messages import rows_named
 from skewridge.cli._evaluate import predicted_table, target_of
 from skewridge.cli._fitted_rows import note_fitted_rows
 from skewridge.cli._info import final_step, response_rows

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import PicklesFields
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, PicklesFields
 from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen
 from skewridge.distribution.point_masses import PointMasses, lattice_of, point_masses

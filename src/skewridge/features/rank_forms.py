@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtri
 
-from skewridge._plain_data import PicklesFields
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, FloatArray, IntArray, PicklesFields
 from skewridge._validation import TINIEST
 from skewridge.features.scaling import CONSTANT, moments
 from skewridge.features.tails import usual_range

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_vector, format_bytes
 from skewridge.advice.plan import FitPlan

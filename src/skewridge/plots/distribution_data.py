@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._typing import FloatArray
 from skewridge._validation import check_integer, check_real, check_vector, check_weights
 from skewridge.metrics import pit, reliability

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skewridge._atomic import atomic_file, check_target
-from skewridge._plain_data import plain
+from skewridge._messages import plain
 from skewridge._validation import check_real
 from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of

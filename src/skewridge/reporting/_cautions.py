@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skewridge._row_names import row_name
+from skewridge._messages import row_name, span
 from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
 from skewridge.reporting import _levels, _where
 from skewridge.reporting._case import COVERAGE, Case, Part, table_columns
-from skewridge.reporting._numbers import span
 from skewridge.tables.columns import row_label
 from skewridge.tables.outside import outside_fit, outside_text
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from skewridge.reporting._numbers import counted, number, percent, span
+from skewridge._messages import counted, number, percent, span
 from skewridge.reporting._question_charts import question_charts
 from skewridge.reporting._shapes import Axis, Chart, Mark, Scale, Shape, SliceScale, View, bar, dash, dot, line
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._row_names import row_name
+from skewridge._messages import row_name
 from skewridge.plots.data import importance_bars
 from skewridge.reporting._case import Case
 from skewridge.two_levels.planning import bytes_per_row, levels_bytes, levels_flops

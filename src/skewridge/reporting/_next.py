@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import counted
 from skewridge._typing import BoolArray, FloatArray
 from skewridge.reporting._case import Case, Part, table_columns
-from skewridge.reporting._numbers import counted
 from skewridge.reporting._trust import CHANCE, lead, methods
 from skewridge.tables.columns import row_label
 from skewridge.tables.outside import count_outside, outside_fit

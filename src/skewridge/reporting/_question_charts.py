@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skewridge.reporting._numbers import amount, counted, labels, number
+from skewridge._messages import amount, counted, labels, number
 from skewridge.reporting._shapes import Axis, Chart, Mark, Scale, Shape, View, dot, line
 
 Data = dict[str, Any]

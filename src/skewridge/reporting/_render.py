@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from skewridge._messages import amount, counted, labels, number, percent, span
 from skewridge._validation import format_bytes
 from skewridge.reporting._charts import charts
-from skewridge.reporting._numbers import amount, amounts, counted, labels, number, percent, span
 
 # Told apart by readers of any colour vision; contrasts are checked in tests.
 LIGHT = {
@@ -81,7 +82,9 @@ def render(data: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes, value=value)
-    page.globals.update(span=span, amounts=amounts, axis_labels=axis_labels, shades=shades, zip=zipped)
+    page.globals.update(
+        span=span, amounts=partial(span, write=amount), axis_labels=axis_labels, shades=shades, zip=zipped
+    )
     drawn = charts(data)
     return page.get_template("report.html").render(
         **data, charts=drawn, live=_live(data, drawn), palettes={"light": LIGHT, "dark": DARK}, names=SCORES

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge.reporting._numbers import linear_ticks, log_ticks, rounded, tick
+from skewridge._messages import amount, number, rounded
 
 FEW_TICKS, ROOM = 3, 26  # labels, and characters that stand side by side on a narrow screen
 
@@ -120,6 +120,43 @@ class SliceScale:
         """Whether a rounder number lies within the edges and about where it is wanted."""
         inside = self.edges[0] <= candidate <= self.edges[-1]
         return bool(inside and abs(self(candidate) - self(value)) < 5.0)
+
+
+def tick(value: float) -> str:
+    """Write a label of an axis: in full where that is short."""
+    return amount(value) if abs(value) < 1e7 else number(value)
+
+
+def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return multiples of 1, 2 or 5 times a power of ten in [low, high].
+
+    Examples
+    --------
+    >>> linear_ticks(0, 9.3)
+    [0.0, 2.0, 4.0, 6.0, 8.0]
+    """
+    raw = (high - low) / most
+    if not raw > 0:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9))
+    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Return powers of ten in [low, high], every so many of them; also 2 and 5 times them, or any, where there are few.
+
+    Examples
+    --------
+    >>> log_ticks(0.5, 2000), log_ticks(3, 30)
+    ([1.0, 10.0, 100.0, 1000.0], [5.0, 10.0, 20.0])
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, -(-(last - first) // most))
+    tens = [10.0**p for p in range(first, last + 1) if p % every == 0 and low <= 10.0**p <= high]
+    fine = [m * 10.0**p for p in range(first, last + 1) for m in (1, 2, 5) if low <= m * 10.0**p <= high]
+    few = [ticks for ticks in (fine, tens) if 2 < len(ticks) <= most + 1]
+    return few[0] if few else linear_ticks(low, high, most)
 
 
 def bar(left: float, right: float, height: float) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import amount, counted, percent
 from skewridge._typing import BoolArray, FloatArray
 from skewridge.metrics.figures import figures
 from skewridge.reporting import _levels
 from skewridge.reporting._case import COVERAGE, Case, Part
-from skewridge.reporting._numbers import amount, counted, percent
 
 FAR = 4.0  # standard errors beyond which chance is no reason
 CHANCE = 2.0  # the same for two methods on the same rows

@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skewridge._plain_data import PicklesFields
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, PicklesFields
 from skewridge.kernels import Kernel, Product
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skewridge._row_names import row_name
+from skewridge._messages import row_name
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
 from skewridge.ridge.learned_kernel import LearnedKernel

@@ -2,8 +2,9 @@ import json
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
-from skewridge._plain_data import plain
+from skewridge._messages import compact, plain
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,21 @@ def test_numpy_scalars_and_keys_become_pythons():
     made = plain({1: np.float32(0.5), "b": np.float64("nan")})
     assert made == {"1": 0.5, "b": None}
     assert type(made["1"]) is float
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0123, "-0.0123"),
+        (999.4, "999"),
+        (999.6, "1000"),
+        (9994.0, "9994"),
+        (9999.6, "10k"),
+        (-12_345.0, "-12.3k"),
+        (999_600.0, "1M"),
+        (2.5e9, "2.5G"),
+    ],
+)
+def test_numbers_are_short(value, text):
+    assert compact(value) == text
