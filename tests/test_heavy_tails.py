@@ -10,7 +10,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge, diagnose, load_model, save_model
-from skewridge.features.tails import FAR, reach
+from skewridge.features.forms import FAR, reach
 from skewridge.reporting import collect
 from tests.campaigns.scenarios import absurd_cell, absurd_row, cauchy_columns, lognormal_columns, mixed_types
 

@@ -17,7 +17,7 @@ from skewridge.centers.rows import training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job
-from skewridge.features.scaled_forms import ScaledForms
+from skewridge.features.forms import ScaledForms
 from skewridge.kernels.heuristics import penalty_rule
 
 X, Y = make_peaks(500, 2, weights=(1, 1), random_state=0)

@@ -3,9 +3,8 @@ import pytest
 
 from skewridge.centers.scales import LearningRows, ScaledKernel, scale_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.features.rank_forms import learn_forms
-from skewridge.features.scaled_forms import NEGLIGIBLE, ScaledForms
-from skewridge.features.scaling import no_scaling, standard_scaling
+from skewridge.features.forms import NEGLIGIBLE, ScaledForms, learn_forms
+from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import Kernel
 from skewridge.kernels.heuristics import median_bandwidth
 from skewridge.ridge.learned_kernel import LearnedKernel
@@ -50,7 +49,7 @@ def test_a_bandwidth_that_is_given_leaves_the_learned_scales(bandwidth):
 @pytest.mark.parametrize("mode", ["standard", None])
 def test_otherwise_one_common_scale_is_learned_the_bandwidth(name, mode):
     rows = sample()
-    base = no_scaling(3) if mode is None else standard_scaling(rows.X, np.ones(300))
+    base = Scaling(np.zeros(3), np.ones(3)) if mode is None else standard_scaling(rows.X, np.ones(300))
     found = scaled(rows, name, base, scale_features=mode)
     kernel = Kernel(name, bandwidth=1.0)
     learned = learn_kernel(kernel, base(rows.X), rows.Y, seed=0, common_scale=True)
@@ -83,6 +82,6 @@ def test_constant_columns_alone_are_ignored():
 def test_learning_without_a_usable_step_is_told():
     rows = sample(50)
     unlearned = LearnedKernel(np.ones(3), 1.0, 0.0, losses=np.full(5, np.nan))
-    failed = ScaledKernel("matern32", no_scaling(3), 1.0, unlearned)
+    failed = ScaledKernel("matern32", Scaling(np.zeros(3), np.ones(3)), 1.0, unlearned)
     assert failed.failed
     assert not scaled(rows).failed

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.features.scaling import no_scaling, standard_scaling, unit_responses
+from skewridge.features.scaling import common_error, prediction_bounds, standard_scaling, unit_responses
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)) * [1.0, 40.0, 1e-3] + [5.0, 0.0, -2.0]
@@ -50,10 +50,6 @@ def test_scaled_features_are_finite_and_none_is_far_out(table):
     assert np.abs(scaled).max() <= np.sqrt(12)
 
 
-def test_no_scaling_leaves_features_alone():
-    np.testing.assert_array_equal(no_scaling(3)(X), X)
-
-
 @given(arrays(np.float64, (9, 2), elements=st.floats(-1e150, 1e150, allow_subnormal=False)), st.booleans())
 def test_responses_come_back_from_their_units(Y, centre):
     unit, means, units = unit_responses(Y, np.arange(1.0, 10.0), centre)
@@ -88,3 +84,23 @@ def test_constant_responses_have_a_unit():
         assert not unit.any()
         assert np.isfinite(units).all()
         assert means[0] == value
+
+
+def test_an_error_is_common_where_few_responses_make_it_far_larger_than_others_differ():
+    y = np.append(np.arange(40.0), 1e5)
+    assert common_error(y, y, np.ones(41)) == 0.0
+    assert round(common_error(y - y.mean(), y, np.ones(41))) == -2438
+    assert common_error(y[-20:] - y.mean(), y[-20:], np.ones(20)) == 0.0  # too few rows to say so
+
+
+def test_bounds_are_in_the_units_of_the_fit():
+    Y = np.array([[0.0], [1.0]])
+    assert prediction_bounds("auto", Y, np.zeros(1), np.ones(1)) == (-0.1, 1.1)
+    assert prediction_bounds((0.0, None), Y, np.array([3.0]), np.array([2.0])) == (-1.5, np.inf)
+    assert prediction_bounds(None, Y, np.zeros(1), np.ones(1)) == (-np.inf, np.inf)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(1e-3, 1e3))
+def test_rounding_leads_no_prediction_beyond_its_bounds(end, mean, unit):
+    low, high = prediction_bounds((end, end), np.zeros((2, 1)), np.array([mean]), np.array([unit]))
+    assert low * unit + mean >= end >= high * unit + mean

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.features.rank_forms import learn_forms
+from skewridge.features.forms import learn_forms
 from skewridge.kernels import KERNELS, Kernel, make_kernel
 from skewridge.ridge import learning as module
 from skewridge.ridge.distinct import collapse_rows

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.features.tails import FAR, reach
+from skewridge.features.forms import FAR, reach
 
 MOST_NAMED = 10
 

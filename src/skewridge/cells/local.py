@@ -1,6 +1,6 @@
 """Level 2: a metric learned on balls, then exact fits in cells; alone, or guided by a global fit.
 
-Rows come as forms of their columns (:mod:`skewridge.features.rank_forms`), distinct and in canonical order. Guides, the
+Rows come as forms of their columns (:mod:`skewridge.features.forms`), distinct and in canonical order. Guides, the
 cross-fitted values of a global fit and of others beside it, make the cells see beyond their walls: each is one more
 coordinate, and a trend ``tau_j q_j q_j'`` of the kernel.
 """
@@ -18,9 +18,8 @@ from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.execution.following import announce
 from skewridge.execution.job import Job
 from skewridge.execution.progress import Stage
-from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaled_forms import NEGLIGIBLE
-from skewridge.features.scaling import is_constant, unit_responses
+from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
+from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
 from skewridge.response.grouping import RowGroups
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
@@ -202,7 +201,7 @@ def fit_table(
     distinct = collapse_rows(X, Y, weights, settings.seed, groups=None if groups is None else groups.labels)
     rows, means = X[distinct.rows], np.average(Y, axis=0, weights=weights)
     forms = learn_forms(rows, distinct.frequencies)
-    if len(distinct) < 2 or not len(forms) or is_constant(distinct.Y):
+    if len(distinct) < 2 or not len(forms) or constant_outputs(distinct.Y).all():
         return TableFit(forms, distinct, means, None, distinct.means_of_others(Y))
     fit = fit_local(
         *(forms(rows), distinct.Y, distinct.frequencies),

@@ -24,7 +24,7 @@ from skewridge.execution.following import announce
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
 from skewridge.execution.progress import Stage
-from skewridge.features.scaled_forms import ScaledForms
+from skewridge.features.forms import ScaledForms
 from skewridge.kernels import Kernel
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
 

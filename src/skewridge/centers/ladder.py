@@ -27,7 +27,7 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import prefetch
 from skewridge.execution.following import forget
 from skewridge.execution.job import Job
-from skewridge.features.scaling import Scaling, no_scaling, standard_scaling
+from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.kernels.heuristics import penalty_rule
 from skewridge.ridge.learned_kernel import LearnedKernel
@@ -235,7 +235,7 @@ def _standard(rows: TrainingRows, settings: CenterSettings, job: Job) -> Scaling
     """The transform of rows where scales of forms are not learned; for no kernel: nothing passes."""
     d = rows.X.shape[1]
     if settings.scale_features is None:
-        return no_scaling(d)
+        return Scaling(np.zeros(d), np.ones(d))
     if settings.scale_features == "learn" and not set(settings.kernels) & set(BANDWIDTH_FREE):
         return Scaling(np.zeros(d), np.zeros(d))  # seen only where all columns are constant
     return standard_scaling(rows.X, rows.weights, job)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.settings import CenterSettings
-from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaled_forms import ScaledForms, scale_forms
+from skewridge.features.forms import FeatureForms, ScaledForms, learn_forms, scale_forms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.kernels.heuristics import MEDIAN_ROWS, median_bandwidth

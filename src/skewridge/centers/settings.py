@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.learning import N_STEPS

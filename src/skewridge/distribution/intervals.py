@@ -20,7 +20,7 @@ from skewridge._validation import check_real
 from skewridge.distribution.joining import join_slices
 from skewridge.distribution.shape import ErrorShape, shape_of
 from skewridge.execution.chunked import RowData
-from skewridge.features.scaling import shared_shift, weighted_median
+from skewridge.features.scaling import common_error, weighted_median
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
@@ -171,7 +171,7 @@ def with_shared_shift(
     np.True_
     """
     pairs = zip(Y.T, prediction.T, strict=True)
-    shifts = np.array([shared_shift(own - left_out, own, weights) for own, left_out in pairs])
+    shifts = np.array([common_error(own - left_out, own, weights) for own, left_out in pairs])
     if not shifts.any():
         return prediction
     together = weights

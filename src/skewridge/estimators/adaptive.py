@@ -24,7 +24,7 @@ from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, kept_rows
 from skewridge.execution.passes import predict_rows
-from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.forms import FeatureForms
 from skewridge.io.dask_collections import is_collection
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed

@@ -25,8 +25,8 @@ from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
-from skewridge.features.rank_forms import FeatureForms
-from skewridge.features.scaling import is_constant
+from skewridge.features.forms import FeatureForms
+from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.fit import shift_of
@@ -203,7 +203,7 @@ class LocalKernelRidge(HonestEstimator):
     ) -> tuple[TableFit, FloatArray]:
         """The fit to all rows, and predictions of them by fits without them."""
         rows, job = (X, Y, weights), self._job.here
-        scores = None if is_constant(Y) else scores_of(self.scoring, Y, weights)
+        scores = None if constant_outputs(Y).all() else scores_of(self.scoring, Y, weights)
         settings = LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed)
         found = fit_table(*rows, settings=settings, scores=scores, groups=together, job=job)
         if together is None or not is_small(together.n_draws, X.shape[1]):

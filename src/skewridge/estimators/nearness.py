@@ -11,7 +11,7 @@ from skewridge._typing import FloatArray
 from skewridge.cells.local import LocalModel
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
-from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.forms import FeatureForms
 
 N_SAMPLE = 500  # rows of the fit whose own neighbours are sought
 SEED = 0

@@ -28,7 +28,7 @@ from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.following import repeated
 from skewridge.execution.job import Job
-from skewridge.features.rank_forms import FeatureForms
+from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups

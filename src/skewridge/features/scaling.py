@@ -30,10 +30,6 @@ class Scaling:
         """Return the scaled features."""
         return np.ascontiguousarray((X - self.shift) * self.scale)
 
-    def times(self, multipliers: FloatArray) -> Scaling:
-        """The scaling followed by a multiplication."""
-        return Scaling(self.shift, self.scale * multipliers)
-
 
 def unit_responses(Y: FloatArray, weights: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return responses of mean 0 (where they are centred) and magnitude about 1, the means, and the units.
@@ -65,16 +61,8 @@ def weighted_median(values: FloatArray, weights: FloatArray, level: float = 0.5)
     return float(values[order][np.searchsorted(reached, level * reached[-1])])
 
 
-def shared_shift(errors: FloatArray, y: FloatArray, weights: FloatArray) -> float:
-    """The median error where a few extreme responses make it far larger than nine tenths of all differ; else 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.append(np.arange(40.0), 1e5)
-    >>> shared_shift(y, y, np.ones(41)), round(shared_shift(y - y.mean(), y, np.ones(41)))
-    (0.0, -2438)
-    """
+def common_error(errors: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+    """The median error where a few extreme responses make it far larger than nine tenths of all differ; else 0."""
     if len(y) < FEWEST_SHIFTED:
         return 0.0
     middle = weighted_median(y, weights)
@@ -84,20 +72,8 @@ def shared_shift(errors: FloatArray, y: FloatArray, weights: FloatArray) -> floa
 
 
 def constant_outputs(Y: FloatArray) -> BoolArray:
-    """Which outputs of Y, (N, p), vary by no more than rounding: a few units in the last place of their size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> constant_outputs(np.array([[0.3, 1e14], [0.1 + 0.2, 1e14 + 1.0]]))
-    array([ True, False])
-    """
+    """Which outputs of Y, (N, p), vary by no more than rounding: a few units in the last place of their size."""
     return np.asarray(np.ptp(Y, axis=0) <= ROUNDING * np.abs(Y).max(axis=0))
-
-
-def is_constant(Y: FloatArray) -> bool:
-    """True if every output of Y, (N, p), is constant up to rounding."""
-    return bool(np.all(constant_outputs(Y)))
 
 
 def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -106,75 +82,37 @@ def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(found > (CONSTANT * np.abs(Y).max(axis=0)) ** 2, found, 1.0)
 
 
-def response_bounds(Y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds of predictions, (p,) and (p,): where there are no rows, a wide kernel may go anywhere."""
-    low, high = Y.min(axis=0), Y.max(axis=0)
-    return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
-
-
 def prediction_bounds(
-    bounds: str | tuple[float | None, float | None] | None,
-    Y: FloatArray,
-    means: FloatArray,
-    units: FloatArray,
+    bounds: str | tuple[float | None, float | None] | None, Y: FloatArray, means: FloatArray, units: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of predictions of Y, (p,) and (p,), so that Y * units + means keeps to those of y.
 
-    "auto" is the range of Y and a tenth of it beyond either end; None, or an end that is None, none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Y = np.array([[0.0], [1.0]])
-    >>> prediction_bounds("auto", Y, np.zeros(1), np.ones(1))
-    (array([-0.1]), array([1.1]))
-    >>> prediction_bounds((0.0, None), Y, np.array([3.0]), np.array([2.0]))
-    (array([-1.5]), array([inf]))
+    "auto" is the range of Y and a tenth of it beyond either end: where there are no rows, a wide kernel may go
+    anywhere. None, or an end that is None, is no bound.
     """
     if isinstance(bounds, str):
-        return response_bounds(Y)
-    low, high = bounds or (None, None)
-    lowest, highest = np.full(len(means), -np.inf), np.full(len(means), np.inf)
-    if low is not None:
-        lowest = _within(low, (low - means) / units, means, units, np.inf)
-    if high is not None:
-        highest = _within(high, (high - means) / units, means, units, -np.inf)
-    return lowest, highest
-
-
-def _within(end: float, bound: FloatArray, means: FloatArray, units: FloatArray, inside: float) -> FloatArray:
-    """A bound moved inwards by its last bits until rounding does not lead beyond the end."""
-    while np.any(beyond := np.sign(inside) * (bound * units + means - end) < 0):
-        bound = np.where(beyond, np.nextafter(bound, inside), bound)
-    return bound
-
-
-def no_scaling(n_features: int) -> Scaling:
-    """Leave features as they are."""
-    return Scaling(np.zeros(n_features), np.ones(n_features))
+        low, high = Y.min(axis=0), Y.max(axis=0)
+        return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
+    found = []
+    for end, inwards in zip(bounds or (None, None), (np.inf, -np.inf), strict=True):
+        bound = np.full(len(means), -inwards) if end is None else (end - means) / units
+        while end is not None and np.any(beyond := np.sign(inwards) * (bound * units + means - end) < 0):
+            bound = np.where(beyond, np.nextafter(bound, inwards), bound)  # by the last bits, until none is beyond
+        found.append(bound)
+    return found[0], found[1]
 
 
 def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) -> Scaling:
-    """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> standard_scaling(np.array([[0.0, 7.0], [2.0, 7.0]]), np.ones(2))(np.array([[2.0, 8.0]]))
-    array([[1., 0.]])
-    """
+    """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0)."""
     job = _light(X, job or Job())
     largest = np.abs(extremes(X, job)).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
     total = float(weights.sum())
     mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], job, "means")[0] / total
-    squares = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], job, "spreads")[
-        0
-    ]
+    [squares] = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], job, "spreads")
     deviation = np.sqrt(squares / total)
-    varies = deviation > CONSTANT
-    scale = np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies & (deviation * unit > 1e-300))
-    return Scaling(mean * unit, scale)
+    varies = (deviation > CONSTANT) & (deviation * unit > 1e-300)
+    return Scaling(mean * unit, np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies))
 
 
 def _light(X: RowData, job: Job) -> Job:

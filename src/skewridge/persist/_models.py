@@ -27,8 +27,7 @@ from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.estimators.spline import SmoothingSpline
 from skewridge.estimators.table_model import TableModel
-from skewridge.features.rank_forms import FeatureForms
-from skewridge.features.scaled_forms import ScaledForms
+from skewridge.features.forms import FeatureForms, ScaledForms
 from skewridge.features.scaling import Scaling
 from skewridge.io.number_forms import DECIMALS
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.features.rank_forms import MOST_DEVIATIONS
+from skewridge.features.forms import MOST_DEVIATIONS
 from skewridge.features.scaling import Scaling, standard_scaling, unit_responses
 from skewridge.response.grouping import deal_groups
 

@@ -11,8 +11,8 @@ from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.execution.following import announce, under
 from skewridge.execution.job import Job, run
 from skewridge.execution.memory import MACHINE, Budget
-from skewridge.features.rank_forms import learn_forms
-from skewridge.features.scaling import prediction_bounds, shared_shift
+from skewridge.features.forms import learn_forms
+from skewridge.features.scaling import common_error, prediction_bounds
 from skewridge.response.grouping import RowGroups
 from skewridge.ridge.adjacency import Adjacency
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
@@ -121,7 +121,7 @@ def shift_of(predictions: FloatArray, y: FloatArray, weights: FloatArray) -> flo
     """By how much a few extreme responses put off predictions, where these are known; 0 where they do not."""
     known = ~np.isnan(predictions)
     own = y[known]
-    return shared_shift(predictions[known] - own, own, weights[known]) if known.any() else 0.0
+    return common_error(predictions[known] - own, own, weights[known]) if known.any() else 0.0
 
 
 def _deal(X: FloatArray, y: FloatArray, distinct: DistinctRows, groups: RowGroups | None) -> Deal | None:

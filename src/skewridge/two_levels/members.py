@@ -24,8 +24,8 @@ from skewridge.execution.heap import give_back
 from skewridge.execution.job import Job, run
 from skewridge.execution.memory import MACHINE, Budget
 from skewridge.execution.passes import predict_rows
-from skewridge.features.rank_forms import FeatureForms, learn_forms
-from skewridge.features.scaling import Scaling, is_constant, moments, prediction_bounds
+from skewridge.features.forms import FeatureForms, learn_forms
+from skewridge.features.scaling import Scaling, constant_outputs, moments, prediction_bounds
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.learning import N_STEPS
 from skewridge.ridge.linear import LinearModel, fit_linear
@@ -157,7 +157,7 @@ def companion_values(fitted: Sequence[FittedCompanion], X: FloatArray) -> FloatA
 
 def has_levels(rows: Rows, settings: LevelSettings) -> bool:
     """True if there are enough distinct rows, and responses that differ, for two levels."""
-    return len(rows) >= settings.fewest_rows and not is_constant(rows.y)
+    return len(rows) >= settings.fewest_rows and not constant_outputs(rows.y).all()
 
 
 def fit_companions(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:

@@ -11,8 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.cells.local import LocalModel
 from skewridge.centers.model import GlobalModel
-from skewridge.features.rank_forms import FeatureForms
-from skewridge.features.scaled_forms import ScaledForms
+from skewridge.features.forms import FeatureForms, ScaledForms
 from skewridge.ridge.linear import LinearModel
 from skewridge.two_levels.blend import Blend
 

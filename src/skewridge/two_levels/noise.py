@@ -20,7 +20,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
 from skewridge.execution.passes import map_rows
-from skewridge.features.scaling import shared_shift
+from skewridge.features.scaling import common_error
 from skewridge.response.sampling import candidate_rows
 
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
@@ -70,7 +70,7 @@ def fit_noise(
     """
     alike = None, np.ones(len(y))
     sizes = _log_sizes(y - prediction, weights)
-    if sizes is None or shared_shift(y - prediction, y, weights):  # sizes of errors then tell of the shift
+    if sizes is None or common_error(y - prediction, y, weights):  # sizes of errors then tell of the shift
         return alike
     rows = candidate_rows(X, sizes, weights, "auto", seed, job.unkept, groups=groups)
     if len(rows) < FEWEST_ROWS:

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
-from skewridge.features import rank_forms as module
-from skewridge.features.rank_forms import learn_forms
+from skewridge.features import forms as module
+from skewridge.features.forms import NEGLIGIBLE, learn_forms, scale_forms
 
 
 @pytest.fixture
@@ -26,7 +26,6 @@ def test_forms_equal_their_formulas(table):
     forms = learn_forms(table)
     assert forms.columns.tolist() == [0, 1, 2, 3, 0, 1, 2]
     assert forms.ranked.tolist() == [False] * 4 + [True] * 3
-    assert forms.unused_columns.tolist() == [4]
     for j, (column, ranked) in enumerate(zip(forms.columns, forms.ranked, strict=True)):
         x = table[:, column]
         low, high = np.quantile(x, [0.25, 0.75], method="hazen")
@@ -106,7 +105,6 @@ def test_a_column_that_only_rounding_varies_is_constant():
     forms = learn_forms(X)
     assert len(forms) == 0
     assert forms(X).shape == (50, 0)
-    assert forms.unused_columns.tolist() == [0, 1, 2]
 
 
 def test_integers_and_signed_zeros_are_numbers():
@@ -136,9 +134,49 @@ def test_some_forms_are_kept(table):
     np.testing.assert_array_equal(kept(table), forms(table)[:, mask])
     np.testing.assert_array_equal(forms.keep(np.flatnonzero(mask))(table), kept(table))
     assert kept.columns.tolist() == [0, 3, 1]
-    assert kept.unused_columns.tolist() == [2, 4]
 
 
 def test_another_number_of_columns_is_refused(table):
     with pytest.raises(ValueError, match="rows of 5 columns are needed"):
         learn_forms(table)(table[:, :4])
+
+
+def test_forms_within_a_range_are_flat_beyond_it():
+    forms = learn_forms(np.arange(5.0)[:, None])
+    narrow = forms.within(np.array([[1.0], [3.0]]))
+    rows = np.array([[0.0], [1.0], [2.5], [3.0], [9.0]])
+    np.testing.assert_array_equal(narrow(rows), forms(np.clip(rows, 1.0, 3.0)))
+    one = forms.within(np.array([[2.0]]))
+    np.testing.assert_array_equal(one(rows), np.repeat(forms(np.array([[2.0]])), 5, axis=0))
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    return np.column_stack([rng.normal(size=80), rng.lognormal(size=80), rng.random(80) < 0.3, np.ones(80)])
+
+
+def test_scaled_forms_are_the_forms_times_their_scales(X):
+    forms = learn_forms(X)
+    scales = np.linspace(1, 3, len(forms))
+    found, bandwidth = scale_forms(forms, scales)
+    np.testing.assert_allclose(found(X) / bandwidth, forms(X) * scales, rtol=1e-14)
+    assert np.mean(found.scales**2) == pytest.approx(1.0)
+
+
+def test_a_columns_scale_is_that_of_its_forms_together(X):
+    forms = learn_forms(X)
+    found, bandwidth = scale_forms(forms, np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    expected = np.sqrt([1 + 16, 4 + 25, 9, 0]) * bandwidth
+    np.testing.assert_allclose(found.column_scale, expected)
+
+
+def test_forms_of_negligible_scale_are_dropped_and_change_nothing(X):
+    forms = learn_forms(X)
+    scales = np.array([1.0, 0.5 * NEGLIGIBLE, 1.0, 2 * NEGLIGIBLE, 0.5 * NEGLIGIBLE])
+    found, _ = scale_forms(forms, scales)
+    assert len(found.forms) == 3
+    assert (found.column_scale == 0).tolist() == [False, True, False, True]
+    moved = X.copy()
+    moved[:, 1] = 1e6
+    np.testing.assert_array_equal(found(moved), found(X))

@@ -1,0 +1,215 @@
+"""The forms in which kernels see the columns of a table, and their learned scales.
+
+Every column that varies enters twice: standardised, which keeps distances, and as normal scores of
+its ranks, which spreads crowded values and tames far ones. Learned scales decide between the two.
+
+Each form is a piecewise linear function of its column, flat beyond its first and last knot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from skewridge._typing import BoolArray, FloatArray, IntArray, PicklesFields
+from skewridge._validation import TINIEST
+from skewridge.features.scaling import CONSTANT, moments
+from skewridge.kernels.kernel import loops_module
+
+MOST_DEVIATIONS = 8.0  # standardised values are clipped here
+MOST_SCORE = 3.0  # and normal scores here
+MOST_KNOTS = 10_000  # of one form: 160 kB in a model file
+NEGLIGIBLE = 1e-3  # of the largest scale: a millionth of its share of squared distances
+FAR = 25.0  # times the usual distance from the median; an exponential column of a million rows reaches 17
+NORMAL_IQR = 1.349  # the interquartile range of a standard normal column
+FEWEST_VALUES = 8  # besides the most common one, that quartiles are estimated from
+
+
+@dataclass(frozen=True)
+class FeatureForms(PicklesFields):
+    """Form j of a row, of D, is scores[j] interpolated at knots[j] for its value of column columns[j].
+
+    ``ranked`` says which are normal scores of ranks; the others are standardised values.
+    """
+
+    n_columns: int
+    columns: IntArray
+    ranked: BoolArray
+    knots: tuple[FloatArray, ...]
+    scores: tuple[FloatArray, ...]
+
+    def __len__(self) -> int:
+        """The number of forms, D."""
+        return len(self.columns)
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the forms of rows, (n, D)."""
+        if X.ndim != 2 or X.shape[1] != self.n_columns:
+            raise ValueError(
+                f"rows of {self.n_columns} columns are needed, as in the table that the forms were "
+                f"learned from; got an array of shape {X.shape}"
+            )
+        out = np.empty((len(X), len(self)))
+        loops_module().interpolate(np.ascontiguousarray(X, dtype=np.float64), *self._packed, out)
+        return out
+
+    @cached_property
+    def _packed(self) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+        """Columns, all knots and scores one after another, and where those of every form begin."""
+        starts = np.cumsum([0, *(len(own) for own in self.knots)])
+        knots, scores = (np.concatenate([np.empty(0), *own]) for own in (self.knots, self.scores))
+        return np.asarray(self.columns, dtype=np.int64), knots, scores, starts
+
+    def places_of(self, some: FeatureForms) -> IntArray | None:
+        """Where some forms, of the same table, stand among these; None if any of them does not."""
+        keys = list(zip(self.columns.tolist(), self.ranked.tolist(), strict=True))
+        wanted = zip(some.columns.tolist(), some.ranked.tolist(), strict=True)
+        found = [keys.index(key) if key in keys else -1 for key in wanted]
+        same = all(
+            j >= 0 and np.array_equal(self.knots[j], knots) and np.array_equal(self.scores[j], scores)
+            for j, knots, scores in zip(found, some.knots, some.scores, strict=True)
+        )
+        return np.array(found, dtype=np.int64) if same else None
+
+    def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
+        """Some of the forms, by a mask or by their places."""
+        places = np.arange(len(self))[forms]
+        return FeatureForms(
+            n_columns=self.n_columns,
+            columns=self.columns[places],
+            ranked=self.ranked[places],
+            knots=tuple(self.knots[j] for j in places),
+            scores=tuple(self.scores[j] for j in places),
+        )
+
+    def within(self, X: FloatArray) -> FeatureForms:
+        """The same forms, flat beyond the ranges of some rows' columns: as if these were all that is known."""
+        lows, highs = X.min(axis=0)[self.columns], X.max(axis=0)[self.columns]
+        kept: list[FloatArray] = []
+        found: list[FloatArray] = []
+        for low, high, knots, scores in zip(lows, highs, self.knots, self.scores, strict=True):
+            if low < high:
+                kept.append(np.concatenate([[low], knots[(knots > low) & (knots < high)], [high]]))
+                found.append(interpolate(kept[-1], knots, scores))
+            else:
+                kept.append(knots[[0, -1]])
+                found.append(np.repeat(interpolate(np.array([low]), knots, scores), 2))
+        return replace(self, knots=tuple(kept), scores=tuple(found))
+
+    def by_column(self, values: FloatArray) -> FloatArray:
+        """Sums over the forms of every column, (d,), of one value a form, (D,)."""
+        return np.bincount(self.columns, values, minlength=self.n_columns).astype(np.float64)
+
+
+def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> FeatureForms:
+    """Learn the forms of a table's columns, (n, d), each of mean 0 and standard deviation 1; standardised ones first.
+
+    Standardised is (x - mean) / sd clipped at 8 and at the column's range, and before that at its usual range: one
+    absurd cell must not make the others look alike. Ranked are normal scores of mid-ranks, clipped at 3. A column of
+    two values needs one form, a constant one none. All is learned from distinct values and how often they occur: the
+    order of rows, and copies of them, cannot matter.
+    """
+    f = np.ones(len(X)) if frequencies is None else frequencies
+    found: dict[tuple[bool, int], tuple[FloatArray, FloatArray]] = {}
+    for j, x in enumerate(X.T):
+        values, which = np.unique(x[f > 0.0] + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
+        totals = np.bincount(which, f[f > 0.0], minlength=len(values)).astype(np.float64)
+        if len(values) < 2 or moments(values, totals)[1] <= max(CONSTANT * float(np.abs(values).max()), TINIEST):
+            continue  # constant up to rounding
+        near = np.clip(values, *usual_range(values, totals))
+        mean, deviation = moments(near, totals)
+        ends = np.clip((near[[0, -1]] - mean) / deviation, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        found[False, j] = _unit_spread(mean + ends * deviation, ends, near, totals)
+        if len(values) > 2:
+            found[True, j] = _unit_spread(*_normal_scores(values, totals), values, totals)
+    keys = sorted(found)
+    return FeatureForms(
+        n_columns=X.shape[1],
+        columns=np.array([j for _, j in keys], dtype=np.int64),
+        ranked=np.array([ranked for ranked, _ in keys], dtype=np.bool_),
+        knots=tuple(found[key][0] for key in keys),
+        scores=tuple(found[key][1] for key in keys),
+    )
+
+
+def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Knots at the distinct values, or at some of them, evenly over their scores, where they are very many."""
+    ranks = (np.cumsum(totals) - 0.5 * totals) / totals.sum()
+    scores = np.clip(ndtri(ranks), -MOST_SCORE, MOST_SCORE)
+    if len(scores) <= MOST_KNOTS:
+        return values, scores
+    grid = np.linspace(scores[0], scores[-1], MOST_KNOTS)
+    places = np.searchsorted(scores, grid, side="right") - 1  # from the last lowest to the first highest
+    places[-1] = np.searchsorted(scores, scores[-1])
+    places = np.unique(places)
+    return values[places], scores[places]
+
+
+def _unit_spread(
+    knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Rescale scores so that the column has mean 0 and standard deviation 1."""
+    mean, deviation = moments(interpolate(values, knots, scores), totals)
+    return knots, (scores - mean) / deviation
+
+
+def interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:
+    """Piecewise linear, flat beyond the ends, (n,); by shares of an interval, which cannot overflow."""
+    out, first = np.empty((len(x), 1)), np.zeros(1, dtype=np.int64)
+    loops_module().interpolate(x[:, None], first, knots, scores, np.array([0, len(knots)]), out)
+    return out[:, 0]
+
+
+def usual_range(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
+    """The range beyond which values are far: the median and 25 times IQR / 1.349 on either side.
+
+    Values come distinct and ascending, and occur ``totals`` times. Where half of them are one, only the others are
+    looked at; where too few values differ, none is far.
+    """
+    common = totals > 0.5 * totals.sum()
+    if common.any():
+        values, totals = values[~common], totals[~common]
+        if len(values) < FEWEST_VALUES or totals.max() > 0.5 * totals.sum():
+            return -np.inf, np.inf
+    ranks = (np.cumsum(totals) - 0.5 * totals) / totals.sum()
+    low, middle, high = np.interp((0.25, 0.5, 0.75), ranks, values)
+    far = FAR * (high - low) / NORMAL_IQR
+    return (middle - far, middle + far) if far > 0.0 else (-np.inf, np.inf)
+
+
+def reach(x: FloatArray) -> float:
+    """The largest distance of a column's values from the median over that which is usual, IQR / 1.349; nan are none."""
+    values, totals = np.unique(x[np.isfinite(x)], return_counts=True)
+    low, high = usual_range(values, totals.astype(np.float64)) if len(values) else (-np.inf, np.inf)
+    if not np.isfinite(high - low):
+        return 0.0
+    return float(np.abs(values - (low + high) / 2).max() / (high - low) * 2 * FAR)
+
+
+@dataclass(frozen=True)
+class ScaledForms:
+    """Rows -> their forms, each times its scale, (D,), of root mean square 1: what kernels of distances see."""
+
+    forms: FeatureForms
+    scales: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return the scaled forms of rows, (n, D)."""
+        out = self.forms(X)
+        out *= self.scales
+        return out
+
+    @property
+    def column_scale(self) -> FloatArray:
+        """Every column's scale, (d,): root of the sum of squares over its forms; 0 if dropped."""
+        return np.sqrt(self.forms.by_column(self.scales**2))
+
+
+def scale_forms(forms: FeatureForms, scales: FloatArray) -> tuple[ScaledForms, float]:
+    """Drop forms of negligible scale and normalise the others; the bandwidth is one over their root mean square."""
+    kept = scales >= NEGLIGIBLE * scales.max()
+    size = float(np.sqrt(np.mean(scales[kept] ** 2)))
+    return ScaledForms(forms.keep(kept), scales[kept] / size), 1.0 / size
