@@ -1,6 +1,7 @@
 # make demo   the main job on built-in data        make test   everything that must pass
 # make reproduce   the paper's figures and claims, reduced; goes on where it was stopped
-# Both make a virtual environment on first use. Another Python: make PYTHON=python3.12 test
+# make golden   nothing that is computed, printed or written has changed
+# They make a virtual environment on first use. Another Python: make PYTHON=python3.12 test
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
@@ -8,7 +9,7 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 TWO := -n 2 --dist loadfile
 
-.PHONY: demo test test-full test-oldest lint bench bench-peers bench-two-levels bench-distribution reproduce reproduce-full reproduce-clean docs clean
+.PHONY: demo test test-full test-oldest lint bench bench-peers bench-two-levels bench-distribution reproduce reproduce-full reproduce-clean docs clean golden
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m skewridge.demo
@@ -21,6 +22,9 @@ test-full: lint
 
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest -m "not full" $(TWO)
+
+golden: $(VENV)/.ready
+	$(BIN)/python -m tests.golden.record --check
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

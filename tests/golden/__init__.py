@@ -1,7 +1,8 @@
 """Model files and predictions that must stay as they are, and what they were made from.
 
 ``0.1/*.skr`` were written by version 0.1 and predict as they did for ever (``files.json``). ``fits.json`` holds what a
-fixed set of fits predicts; it is recorded anew only where fits change on purpose. JSON keeps every bit of a double.
+fixed set of fits predicts, ``records`` whatever else must not change unseen (``make golden``); they are recorded anew
+only where something changes on purpose. JSON keeps every bit of a double.
 """
 
 import warnings
@@ -47,13 +48,14 @@ def build():
     }
 
 
-def answers(model):
-    """Everything that a model says of seven new rows."""
+def answers(model, points=None):
+    """Everything that a model says of seven new rows, or of these."""
     raw = hasattr(model, "steps")  # a pipeline takes columns of any kind
-    points = X_NEW[:, : model.n_features_in_]
-    if raw:
+    given = points is not None
+    points = points if given else X_NEW[:, : model.n_features_in_]
+    if raw and not given:
         points = pd.read_csv(HOUSES, dtype={"zip": str}).head(7)[list(model.feature_names_in_)]
-    elif hasattr(model, "feature_names_in_"):
+    elif not raw and hasattr(model, "feature_names_in_"):
         points = pd.DataFrame(points, columns=model.feature_names_in_)
     found = {"predict": model.predict(points)}
     if not raw and "return_std" in signature(model.predict).parameters:
