@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from skewridge.cells.fit import CellSettings, fit_cells
-from skewridge.cells.model import Cells
 
 
 @pytest.fixture(scope="module")
@@ -11,12 +10,6 @@ def fitted():
     Z, q = rng.normal(size=(120, 3)), rng.normal(size=(120, 2))
     Y = np.column_stack([Z[:, 0] + q[:, 0], Z[:, 1]])
     return fit_cells(Z, Y, np.ones(120), q, settings=CellSettings(cell_size=40)).model, Z, q
-
-
-def test_a_model_comes_back_from_its_arrays(fitted):
-    model, Z, q = fitted
-    again = Cells.from_arrays(model.to_arrays())
-    assert np.array_equal(again.predict(Z, q), model.predict(Z, q))
 
 
 @pytest.mark.parametrize("kernel", ["laplacian", "matern32", "gaussian"])
@@ -37,31 +30,6 @@ def test_rows_have_the_same_bits_alone_and_beside_any_others(kernel, width):
             values = model.kernel.cross(new[i : i + 1], model.points[model.rows[cell]])
             naive[i] += (model.means[cell] + values @ model.coef[:, own].T)[0] / len(cells)
     np.testing.assert_allclose(together, naive, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("name", "spoil", "message"),
-    [
-        ("cut", lambda a: a[:-1], "differ in length"),
-        ("roots", lambda a: a + 10_000, "a root is none of"),
-        ("feature", lambda a: np.where(a >= 0, a + 3, a), "on none of 3 features"),
-        ("child", lambda a: np.zeros_like(a), "a child does not come after its parent"),
-        ("child", lambda a: a + 1, "leaves do not number|does not come after"),
-        ("starts", lambda a: a[:-1], "are not shared out to"),
-        ("starts", lambda a: a[::-1], "are not shared out to"),
-        ("order", lambda a: a - 1, "none of 120"),
-        ("order", lambda a: a + 1, "none of 120"),
-        ("coef", lambda a: a[:, 1:], "coefficients of shape"),
-        ("coef", lambda a: a[0], "coefficients of shape"),
-        ("means", lambda a: a[1:], "means of shape"),
-        ("slopes", lambda a: a[1:], "slopes of shape"),
-        ("slopes", lambda a: a[:, 0], "slopes of shape"),
-    ],
-)
-def test_damaged_arrays_are_refused(fitted, name, spoil, message):
-    arrays = fitted[0].to_arrays()
-    with pytest.raises(ValueError, match=message):
-        Cells.from_arrays({**arrays, name: spoil(arrays[name])})
 
 
 def test_q_is_needed_where_there_is_a_trend_and_refused_where_there_is_none(fitted):

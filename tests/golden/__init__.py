@@ -1,8 +1,9 @@
 """Model files and predictions that must stay as they are, and what they were made from.
 
-``0.1/*.skr`` were written by version 0.1 and predict as they did for ever (``files.json``). ``fits.json`` holds what a
-fixed set of fits predicts, ``records`` whatever else must not change unseen (``make golden``); they are recorded anew
-only where something changes on purpose. JSON keeps every bit of a double.
+Model files of a release, from 0.2 on, are recorded when it is made (``0.2/*.skr``, and in ``files.json`` what they
+predict) and predict as they did for ever. ``fits.json`` holds what a fixed set of fits predicts, ``records`` whatever
+else must not change unseen (``make golden``); they are recorded anew only where something changes on purpose. JSON
+keeps every bit of a double.
 """
 
 import warnings

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, ModelFileError, load_model, save_model
 from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
-from skewridge.persist._schema import Schemas
+from skewridge.persist._schema import record
 from skewridge.response.slices import Slices
 from tests.hostile import DOCUMENT, MANIFEST, edited
 from tests.saved import FRAME, MODELS, X_NEW, X, Y, adaptive, dac, file_of, fitted
@@ -191,9 +191,9 @@ def test_only_plain_things_can_be_written_about_a_model(about, match, tmp_path):
         save_model(fitted("dac"), tmp_path / "m", about=about)
 
 
-def test_a_layout_cannot_forget_a_field():
+def test_a_schema_cannot_forget_a_field():
     with pytest.raises(TypeError, match="the schema of Slices must name its fields"):
-        Schemas().record(Slices, "edges: list")
+        record(Slices, "edges: list")
 
 
 def test_arrays_beyond_what_32_bits_count_are_written_in_the_long_format(monkeypatch, tmp_path):

@@ -134,7 +134,11 @@ def bloated(data):
     ("enemy", "match"),
     [
         (with_manifest(format="other"), "manifest is not one of skewridge"),
-        (with_manifest(version=2, skewridge="9.9"), "version 2 of the format, written by skewridge '9.9'"),
+        (
+            with_manifest(version=3, skewridge="9.9"),
+            "version 3 of the format, written by skewridge '9.9'.*or load it with the one that wrote it",
+        ),
+        (with_manifest(version=1), "version 1 of the format, .*Fit the model again with this version, or load it"),
         (with_manifest(version=True), "version True"),
         (with_manifest(version=None), "version None"),
         (with_manifest(skewridge="\x1b[31m"), "written by skewridge"),
@@ -190,6 +194,7 @@ def setting(*path, to):
 
 
 KERNEL = ("attributes", "_model", "basis", "kernel")
+SOBOLEV = {"name": "sobolev", "bandwidth": None, "degree": 0}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +223,7 @@ KERNEL = ("attributes", "_model", "basis", "kernel")
         (setting("attributes", "n_features_in_", to=3), "does not fit the model's other arrays"),
         (setting("attributes", "n_centers_", to=True), "n_centers_ is not a whole number"),
         (setting("attributes", "centers_", to={"array": 0}), "array"),
-        (setting("attributes", "slice_on_", to=3), "slice_on_ is not str"),
+        (setting("attributes", "solver_", to=3), "solver_ is not str"),
         (setting("attributes", "feature_names_in_", to={"strings": ["a"]}), "does not fit"),
         (setting("attributes", "feature_names_in_", to={"strings": [{}]}), "other things than text"),
         (setting("attributes", "feature_names_in_", to={"array": 0}), "is not an array of text"),
@@ -226,13 +231,16 @@ KERNEL = ("attributes", "_model", "basis", "kernel")
         (setting("attributes", "tuning_", "tried", to={}), "tried is not a list"),
         (setting("attributes", "tuning_", "tried", to=[{"dict": []}]), "is no dict"),
         (setting("attributes", "tuning_", "at_edge", to={"tuple": 1}), "is no tuple"),
+        (setting("attributes", "tuning_", to=None), "tuning_ has other fields than a CenterTuning"),
         (setting("attributes", "_model", to={}), "other fields than a LowRankModel"),
         (setting(*KERNEL, "name", to="x"), "kernel.name is not 'gaussian' or "),
         (setting(*KERNEL, "name", to="polynomial"), "not a valid Kernel: its fields contradict each other"),
         (setting(*KERNEL, "bandwidth", to=0.0), "bandwidth is not a number from"),
         (setting(*KERNEL, "degree", to=10**9), "degree is not a whole number from 0 to 100"),
-        (setting(*KERNEL, "low", to=[]), "low is not a tuple"),
-        (setting(*KERNEL, "low", to={"tuple": [1.0]}), "low has length 1, which does not fit"),
+        (setting(*KERNEL, "low", to={}), "low is not a tuple"),
+        (setting(*KERNEL, "low", to={"tuple": ["1"]}), r"low\[0\] is not a number"),
+        (setting(*KERNEL, "low", to={"tuple": [1.0]}), "not a valid Kernel: its fields contradict each other"),
+        (setting(*KERNEL, to={**SOBOLEV, "low": {"tuple": [0.0]}, "high": {"tuple": [1.0]}}), "not a valid Basis"),
     ],
 )
 def test_a_model_whose_parts_do_not_fit_is_refused(enemy, match, original, load):
@@ -241,7 +249,7 @@ def test_a_model_whose_parts_do_not_fit_is_refused(enemy, match, original, load)
 
 
 def with_array(path, change):
-    """The file with the numbers of an array of the same shape changed."""
+    """The file with an array changed, in its numbers or its shape."""
 
     def edit(data):
         members = members_of(data)
@@ -249,11 +257,13 @@ def with_array(path, change):
         for key in path:
             node = node[key]
         name = f"arrays/{node['array']}.npy"
-        entry = json.loads(members[MANIFEST])["members"][name]
-        head = len(npy_header(entry["dtype"], entry["shape"], entry["order"]))
-        numbers = np.frombuffer(members[name][head:], dtype=entry["dtype"]).copy()
-        change(numbers)
-        return zipped(sealed({**members, name: members[name][:head] + numbers.tobytes()}))
+        manifest = json.loads(members[MANIFEST])
+        entry = manifest["members"][name]
+        array = change(np.load(io.BytesIO(members[name])).copy(order=entry["order"]))
+        entry.update(shape=array.shape, order="C")
+        header = npy_header(entry["dtype"], entry["shape"], "C")
+        content = header + np.ascontiguousarray(array, dtype=entry["dtype"]).tobytes()
+        return zipped(sealed({**members, MANIFEST: json.dumps(manifest).encode(), name: content}))
 
     return edit
 
@@ -270,8 +280,9 @@ def with_array(path, change):
     ],
 )
 def test_numbers_that_would_lead_outside_the_arrays_are_refused(path, value, match, load):
-    def change(numbers):
-        numbers[0] = value
+    def change(array):
+        array.flat[0] = value
+        return array
 
     with pytest.raises(ModelFileError, match=match):
         load(with_array(path, change)(file_of("dac nodes")))
@@ -285,13 +296,68 @@ def node_with(key, node):
     return next(filter(None, (node_with(key, part) for part in below)), None)
 
 
-@pytest.mark.parametrize("key", ["roots", "feature", "child", "order", "starts", "cut", "coef"])
-def test_a_number_too_large_for_its_array_is_refused(key, load):
-    def forge(document):
-        node_with("roots", document)[key] = 10**400
+CELLS = ("_model", "cells")
+TREE, ROWS = (*CELLS, "partitions"), (*CELLS, "rows")
+SHARED_OUT = "cells is not a valid Cells|does not fit the model's other arrays"
 
-    with pytest.raises(ModelFileError, match=r"is not a valid Cells: .*too large"):
+
+@pytest.mark.parametrize(
+    ("path", "spoil", "match"),
+    [
+        ((*TREE, "cut"), lambda a: a[:-1], r"cut has length \d+, which does not fit"),
+        ((*TREE, "roots"), lambda a: a + 10_000, "roots refers to number 10"),
+        ((*TREE, "roots"), lambda a: a - 10_000, "roots holds negative numbers"),
+        ((*TREE, "feature"), lambda a: np.where(a >= 0, a + 3, a), "not a valid Cells"),
+        ((*TREE, "feature"), lambda a: np.where(a >= 0, a - 10, a), "not a valid Cells"),
+        ((*TREE, "child"), np.zeros_like, "not a valid Cells"),
+        ((*TREE, "child"), lambda a: a + 1, "not a valid Cells"),
+        ((*ROWS, "starts"), lambda a: a[:-1], SHARED_OUT),
+        ((*ROWS, "starts"), lambda a: a[::-1], SHARED_OUT),
+        ((*ROWS, "starts"), lambda a: np.where(a == a[1], 0, a), SHARED_OUT),
+        ((*ROWS, "order"), lambda a: a - 1, "order holds negative numbers"),
+        ((*ROWS, "order"), lambda a: a + 1, "order refers to number"),
+        ((*CELLS, "coef"), lambda a: a[:, 1:], "does not fit the model's other arrays"),
+        ((*CELLS, "coef"), lambda a: a[0], "coef is not an array of float64 of the expected dimensions"),
+        ((*CELLS, "means"), lambda a: a[1:], "does not fit the model's other arrays"),
+        ((*CELLS, "slopes"), lambda a: a[1:], "does not fit the model's other arrays"),
+        ((*CELLS, "slopes"), lambda a: a.sum(axis=1), "slopes is not an array of float64 of the expected dimensions"),
+        ((*CELLS, "points"), lambda a: a[:, 1:], "does not fit the model's other arrays"),
+    ],
+)
+def test_cells_that_would_lead_outside_their_arrays_are_refused(path, spoil, match, load):
+    with pytest.raises(ModelFileError, match=match):
+        load(with_array(path, spoil)(file_of("local")))
+
+
+def test_cells_of_a_kernel_that_does_not_decay_are_refused(load):
+    kernel = {**SOBOLEV, "low": {"tuple": []}, "high": {"tuple": []}, "name": "polynomial", "degree": 2}
+    with pytest.raises(ModelFileError, match="not a valid Cells"):
+        load(setting("attributes", *CELLS, "kernel", to=kernel)(file_of("local")))
+
+
+@pytest.mark.parametrize(("part", "length"), [("coef", 1), ("intercept", 2)])
+def test_a_line_or_a_blend_whose_arrays_differ_in_length_is_refused(part, length, load):
+    for path in (("members", "linear", part), ("blend", {"coef": "weights"}.get(part, part))):
+        forged = with_array(("_models", "tuple", 0, *path), lambda a: np.resize(a, (length, *a.shape[1:])))
+        with pytest.raises(ModelFileError, match=r"does not fit|not a valid BlendedModel"):
+            load(forged(file_of("skew")))
+
+
+@pytest.mark.parametrize("key", ["roots", "feature", "child", "order", "starts", "cut", "coef"])
+def test_a_number_in_the_place_of_an_array_is_refused(key, load):
+    def forge(document):
+        node_with(key, node_with("cells", document)["cells"])[key] = 10**400
+
+    with pytest.raises(ModelFileError, match=rf"{key} is not an array of"):
         load(edited(file_of("local"), DOCUMENT, forge))
+
+
+def test_truth_values_are_0_or_1(load):
+    def change(array):
+        return (array.view(np.uint8) + 2).view(np.bool_)
+
+    with pytest.raises(ModelFileError, match="holds other truth values than 0 and 1"):
+        load(with_array(("_forms", "ranked"), change)(file_of("local")))
 
 
 def test_arrays_that_belong_to_nothing_are_refused(original, load):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import RidgeCV
 
 from skewridge.response.grouping import deal_groups
-from skewridge.ridge.linear import GROUP_FOLDS, PENALTIES, LinearModel, fit_linear
+from skewridge.ridge.linear import GROUP_FOLDS, PENALTIES, fit_linear
 
 
 def some_rows(n, d, p=1, seed=0):
@@ -147,15 +147,6 @@ def test_a_constant_response_and_two_rows_are_defined():
     np.testing.assert_allclose(two.left_out.ravel(), [3.0, 1.0], atol=1e-9)
     with pytest.raises(ValueError, match="at least 2 distinct rows; got 1"):
         fit_linear(X[:1], np.ones((1, 1)), np.ones(1))
-
-
-def test_a_model_comes_back_from_its_arrays():
-    X, Y, f = some_rows(20, 3, p=2)
-    model = fit_linear(X, Y, f).model
-    arrays = model.to_arrays()
-    assert np.array_equal(LinearModel.from_arrays(arrays).predict(X), model.predict(X))
-    with pytest.raises(ValueError, match=r"no linear model: shift \(2,\), scale \(3,\)"):
-        LinearModel.from_arrays({**arrays, "shift": arrays["shift"][1:]})
 
 
 def test_a_penalty_that_gains_little_is_not_taken_and_the_plane_is_left_without_harm():

@@ -187,15 +187,6 @@ def test_members_of_weight_zero_are_not_looked_at():
         blend.predict([np.array([[2.0]])])
 
 
-def test_a_blend_comes_back_from_its_arrays():
-    members, Y, r = some_members(30, 3, 1, p=2)
-    blend, predictions = fit_blend(members, Y, r)
-    arrays = blend.to_arrays()
-    assert np.array_equal(Blend.from_arrays(arrays).predict(members), predictions)
-    with pytest.raises(ValueError, match=r"no blend: weights \(3, 2\), intercept \(1,\)"):
-        Blend.from_arrays({**arrays, "intercept": arrays["intercept"][1:]})
-
-
 @pytest.mark.parametrize(
     ("members", "r", "message"),
     [

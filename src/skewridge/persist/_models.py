@@ -1,12 +1,13 @@
 """What model files hold: every class, field by field, and no others. To add an estimator is to add its entry here.
 
 Letters of lengths, in each estimator its own: N rows given, R fitted, d columns, D features that the kernel sees,
-r or m centres, p outputs, l slices, k nodes, M members, or rows of all nodes, q dominating rows, or knots, P penalties,
-B bandwidths.
+r or m centres, p outputs, l slices, k nodes, M members, or rows of all nodes, q dominating rows, knots or trends,
+C cells, P penalties, B bandwidths.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skewridge.cells.local import LocalModel
 from skewridge.cells.model import Cells
+from skewridge.cells.partition import LEAF, CellRows, Partitions
 from skewridge.centers.model import GlobalModel, LowRankModel
 from skewridge.centers.tuning import CenterTuning
 from skewridge.distribution.intervals import SOURCES, Calibration
@@ -36,7 +38,7 @@ from skewridge.nodes.partition import Partition
 from skewridge.nodes.sample_weights import check_weights_are_taken
 from skewridge.nodes.tuning import Tuning
 from skewridge.persist._archive import require
-from skewridge.persist._schema import At, EstimatorSchema, KindSchema, NumberSchema, PackedSchema, Schema, Schemas
+from skewridge.persist._schema import ESTIMATORS, NAMED, At, Estimator, check_value, parse, record
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
 from skewridge.ridge.expansion import Expansion
@@ -57,22 +59,25 @@ from skewridge.two_levels.model import BlendedModel, Members, TwoLevels
 from skewridge.two_levels.risk import StatedRisk
 from skewridge.two_levels.tuning import LevelTuning
 
-S = Schemas()
+REGRESSORS = (DacKernelRidge, DacRegressor, AdaptiveKernelRidge, LocalKernelRidge, SkewRidge, SmoothingSpline)
+CHOICES = {
+    "KernelName": KERNELS,
+    "Source": SOURCES,
+    "ColumnKind": KINDS,
+    "Decimal": DECIMALS,
+    "DatePart": DATE_PARTS,
+    "DateWriting": WRITINGS,
+    "Output": [{"transform": name} for name in ("default", "pandas", "polars")],
+}
+NAMED.update({name: partial(check_value, options=tuple(options)) for name, options in CHOICES.items()})
+NAMED["Rows"] = parse("whole 0..9e15")  # beyond, a number of rows is no number that arrays hold
 
 
-class OwnEstimator(Schema):
+def _check_own(value: Any, at: At) -> None:
     """A fitted estimator of ours, for as many features as the model has."""
-
-    def check(self, value: Any, at: At) -> None:
-        """Compare class, state and width."""
-        own = type(value) in REGRESSORS and hasattr(value, "n_features_in_")
-        at.require(own, "is not a fitted estimator of skewridge's own")
-        at.sizes.match("d", value.n_features_in_, at)
-
-
-def is_one_of(*options: object) -> KindSchema:
-    """One of some texts, or of some dicts."""
-    return KindSchema(type(options[0]), options)
+    own = type(value) in REGRESSORS and hasattr(value, "n_features_in_")
+    at.require(own, "is not a fitted estimator of skewridge's own")
+    at.match("d", value.n_features_in_)
 
 
 def _cut(starts: Any, n_items: int) -> bool:
@@ -84,6 +89,8 @@ def _ascending(*parts: Any) -> bool:
     return all(bool((np.diff(part) > 0).all()) for part in parts)
 
 
+NAMED["OwnEstimator"] = _check_own
+
 # Kernels, and forms of columns
 
 
@@ -91,6 +98,11 @@ def _kernel_holds(kernel: Kernel) -> bool:
     """Whether the kernel has a bandwidth just where it needs one, and a range for every feature or none."""
     scaled = len(kernel.low) == len(kernel.high) and (len(kernel.low) > 0) == (kernel.name == "sobolev")
     return scaled and (kernel.bandwidth is None) == (kernel.name in BANDWIDTH_FREE)
+
+
+def _takes(kernel: Kernel, points: Any) -> bool:
+    """Whether a kernel takes points of this width."""
+    return len(kernel.low) in (0, points.shape[1])
 
 
 def _forms_hold(forms: FeatureForms) -> bool:
@@ -106,31 +118,31 @@ def _width(transform: Any) -> int:
     return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
 
 
-def _n_scaled(transform: Any) -> int:
-    return len(transform.scales if hasattr(transform, "scales") else transform.scale)
+def _global_holds(model: GlobalModel) -> bool:
+    transform: Any = model.transform
+    n_scaled = len(transform.scales if hasattr(transform, "scales") else transform.scale)
+    return model.centers.shape[1] == n_scaled and _takes(model.kernel, model.centers)
 
 
-S.add("KernelName", is_one_of(*KERNELS))
-S.add("Degree", NumberSchema(0, MAX_DEGREE, whole=True))
-S.add("End", NumberSchema(-np.inf, np.inf))
-S.record(
+record(
     Kernel,
-    "name: KernelName; bandwidth: number > 0 | None; degree: Degree; low: numbers[d]; high: numbers[d]",
+    f"""name: KernelName; bandwidth: number > 0 | None; degree: whole 0..{MAX_DEGREE}
+    low: tuple of number; high: tuple of number""",
     _kernel_holds,
 )
-S.record(Scaling, "shift: float[d]; scale: float[d]")
-S.record(
+record(Scaling, "shift: float[d]; scale: float[d]")
+record(
     FeatureForms,
     """n_columns: length d; columns: int[D] < d; ranked: bool[D]
     knots: tuple of float[*]; scores: tuple of float[*]""",
     _forms_hold,
 )
-S.record(ScaledForms, "forms: FeatureForms; scales: float[D]")
-S.record(
+record(ScaledForms, "forms: FeatureForms; scales: float[D]")
+record(
     GlobalModel,
-    """transform: Scaling | ScaledForms; centers: float[m *]; coef: float[p m]; kernel: Kernel[*]; intercepts: float[p]
+    """transform: Scaling | ScaledForms; centers: float[m *]; coef: float[p m]; kernel: Kernel; intercepts: float[p]
     low: float[p] any; high: float[p] any; means: float[p]; units: float[p]""",
-    lambda model: model.centers.shape[1] == _n_scaled(model.transform),
+    _global_holds,
     alone=True,
 )
 
@@ -156,80 +168,28 @@ def _errors_hold(model: Any) -> bool:
     return whole and widths <= {getattr(model, "n_features_in_", 0) + 1}
 
 
-S.add("Source", is_one_of(*SOURCES))
-S.record(
+record(
     Calibration,
     "edges: float[l+1] any; starts: int[l+1]; errors: float[n]; weights: float[n]; source: Source",
     lambda found: _cut(found.starts, len(found.errors)),
     alone=True,
 )
-S.record(
+record(
     PointMasses,
     "values: float[a]; edges: float[g+1] any; shares: float[g a]; rest: Calibration | None",
     _masses_hold,
     alone=True,
 )
-S.record(
+record(
     ErrorModel,
-    "noise: GlobalModel | None; masses: PointMasses | None; low: End; high: End; origin: number; step: number 0..1e308",
+    """noise: GlobalModel | None; masses: PointMasses | None; low: number -inf..inf; high: number -inf..inf
+    origin: number; step: number 0..1e308""",
     _error_model_holds,
     alone=True,
 )
-NAMES = """feature_names_in_: text[d]; column_labels_in_: text[d]; feature_min_in_: float[d]; feature_max_in_: float[d]
-    calibration_: tuple of Calibration; _error_models: tuple of ErrorModel"""
-INTERVALS = "_seed: whole; _response_edges: tuple of float[*] any"
-BOUNDS = "_bounds: tuple of float[*] any"
-
-# AdaptiveKernelRidge
-
-
-def _adaptive_holds(model: Any) -> bool:
-    """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
-    model._check_parameters()
-    if not hasattr(model, "_model"):
-        return True
-    scaling, width = model._scaling, model._model.basis.centers.shape[1]
-    return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
-
-
-def _slopes_by_name(state: dict[str, Any]) -> dict[str, Any]:
-    """Call slopes by their name: files of version 0.1 have no importances, but slopes that were called so."""
-    if "feature_importances_" in state and "feature_slopes_" not in state:
-        state["feature_slopes_"] = state.pop("feature_importances_")
-    return state
-
-
-S.record(Basis, "kernel: Kernel[D]; centers: float[r D]; kept: int[r]; factor: float[r r]")
-S.record(
-    LowRankModel,
-    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; noise: float[p]
-    spread: float[p]; n_rows: number > 0; low: float[p] any; high: float[p] any; dominant: int[q]; pulls: float[q] any
-    n_steps: whole | None; precision: number""",
-    cached="dual: float[p r]",
-)
-S.record(
-    CenterTuning,
-    """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; pulls: float[q] any
-    tried: list of dict; penalties: float[P]; values: float[P] any; margins: float[P] any; at_edge: tuple
-    n_fits: number 0..1e308; cost: dict | None""",
-)
-ADAPTIVE = EstimatorSchema(
-    AdaptiveKernelRidge,
-    S.fields(
-        f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r] | float[r p]; intercept_: number | float[p]
-        noise_: number | float[p]; n_centers_: length r; adapt_: number 0..1; kernel_: KernelName
-        bandwidth_: number > 0 | None; penalty_: number > 0; feature_scale_: float[d]; solver_: str
-        n_iter_: whole | None; tuning_: CenterTuning; n_features_in_: length d; _scaling: Scaling | ScaledForms
-        _model: LowRankModel; _means: float[p]; _units: float[p]; _single: bool; {INTERVALS}"""
-    ),
-    S.fields(
-        f"""{NAMES}; feature_importances_: float[d]; rare_importances_: float[d]; feature_slopes_: float[d]
-        slice_on_: str"""  # which version 0.1 had
-    ),
-    retired=("slice_on",),
-    upgrade=_slopes_by_name,
-    holds=_adaptive_holds,
-)
+COMMON = """n_features_in_: length d; feature_names_in_?: text[d]; column_labels_in_?: text[d]
+    feature_min_in_?: float[d]; feature_max_in_?: float[d]; _seed: whole; _response_edges: tuple of float[*] any
+    calibration_?: tuple of Calibration; _error_models?: tuple of ErrorModel"""
 
 # DacKernelRidge and DacRegressor
 
@@ -254,62 +214,112 @@ def _regressor_holds(model: Any) -> bool:
     return own and _errors_hold(model)
 
 
-S.add("OwnEstimator", OwnEstimator())
-S.record(Slices, "edges: float[l+1] any; labels: int[N] < l; counts: int[l]; copies: int[l]")
-S.record(Allocation, "rows: int[M] < N; starts: int[k+1]", lambda found: _cut(found.starts, len(found.rows)))
-S.record(Partition, "slices: Slices; allocation: Allocation; weights: float[N] | None; dealing: nothing")
-S.record(
+record(Slices, "edges: float[l+1] any; labels: int[N] < l; counts: int[l]; copies: int[l]")
+record(Allocation, "rows: int[M] < N; starts: int[k+1]", lambda found: _cut(found.starts, len(found.rows)))
+record(Partition, "slices: Slices; allocation: Allocation; weights: float[N] | None; dealing: nothing")
+record(
     Problem,
     """X: float[N d]; y: float[N]; partition: Partition; kernel: Kernel; penalties: float[k]; single: bool
     centers: int[e] < N | None""",
+    lambda problem: _takes(problem.kernel, problem.X),
 )
-S.record(Expansion, "points: float[e d]; coef: float[e]; kernel: Kernel; scale: number 0..1e308")
-S.record(NodeFit, "rows: int[n] < N; coef: float[n]", alone=True)
-S.record(
+record(
+    Expansion,
+    "points: float[e d]; coef: float[e]; kernel: Kernel; scale: number 0..1e308",
+    lambda expansion: _takes(expansion.kernel, expansion.points),
+)
+record(NodeFit, "rows: int[n] < N; coef: float[n]", alone=True)
+record(
     Tuning,
     """criterion: str; scoring: str; bandwidths: float[B] any; penalties: float[P]; values: float[B P] any
     margins: float[B P] any; bandwidth: number | None; penalty: number; at_edge: tuple; cost: dict | None""",
 )
-DEALT = "slices_: Slices; allocation_: Allocation; n_nodes_: length k; n_oversampled_: whole; n_distinct_: length M"
-DAC = EstimatorSchema(
+NODES = f"""slices_: Slices; allocation_: Allocation; n_nodes_: length k; n_oversampled_: whole; n_distinct_: length M
+    _bounds?: tuple of float[*] any; {COMMON}"""
+ESTIMATORS["DacKernelRidge"] = Estimator(
     DacKernelRidge,
-    S.fields(
-        f"""{DEALT}; bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[e]
-        X_fit_: float[e d]; intercept_: number; n_features_in_: length d; _problem: Problem; _centred: bool
-        _expansion: Expansion; {INTERVALS}"""
-    ),
-    S.fields(f"{NAMES}; {BOUNDS}; nodes_: list of NodeFit; center_rows_: int[e] < N; _fitted_with: dict"),
-    holds=_dac_holds,
+    f"""bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[e]
+    X_fit_: float[e d]; intercept_: number; _problem: Problem; _centred: bool; _expansion: Expansion
+    nodes_?: list of NodeFit; center_rows_?: int[e] < N; _fitted_with?: dict; {NODES}""",
+    _dac_holds,
 )
-REGRESSOR = EstimatorSchema(
-    DacRegressor,
-    S.fields(f"{DEALT}; estimators_: list of OwnEstimator; n_features_in_: length d; _weighted: bool; {INTERVALS}"),
-    S.fields(f"{NAMES}; {BOUNDS}"),
-    holds=_regressor_holds,
+ESTIMATORS["DacRegressor"] = Estimator(
+    DacRegressor, f"estimators_: list of OwnEstimator; _weighted: bool; {NODES}", _regressor_holds
+)
+
+# AdaptiveKernelRidge
+
+
+def _adaptive_holds(model: Any) -> bool:
+    """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
+    model._check_parameters()
+    if not hasattr(model, "_model"):
+        return True
+    scaling, width = model._scaling, model._model.basis.centers.shape[1]
+    return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
+
+
+record(
+    Basis,
+    "kernel: Kernel; centers: float[r D]; kept: int[r]; factor: float[r r]",
+    lambda basis: _takes(basis.kernel, basis.centers),
+)
+record(
+    LowRankModel,
+    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; noise: float[p]
+    spread: float[p]; n_rows: number > 0; low: float[p] any; high: float[p] any; dominant: int[q]; pulls: float[q] any
+    n_steps: whole | None; precision: number; dual: float[p r]""",  # dual: another machine would round it differently
+)
+record(
+    CenterTuning,
+    """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; pulls: float[q] any
+    tried: list of dict; penalties: float[P]; values: float[P] any; margins: float[P] any; at_edge: tuple
+    n_fits: number 0..1e308; cost: dict | None""",
+)
+ESTIMATORS["AdaptiveKernelRidge"] = Estimator(
+    AdaptiveKernelRidge,
+    f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r] | float[r p]; intercept_: number | float[p]
+    noise_: number | float[p]; n_centers_: length r; adapt_: number 0..1; kernel_: KernelName
+    bandwidth_: number > 0 | None; penalty_: number > 0; feature_scale_: float[d]; solver_: str
+    n_iter_: whole | None; tuning_: CenterTuning; _scaling: Scaling | ScaledForms; _model: LowRankModel
+    _means: float[p]; _units: float[p]; _single: bool; feature_importances_: float[d]; rare_importances_: float[d]
+    feature_slopes_: float[d]; {COMMON}""",
+    _adaptive_holds,
 )
 
 # SkewRidge and LocalKernelRidge, which hold every distinct training row
 
 
+def _cells_hold(cells: Cells) -> bool:
+    """Whether every cell has rows, children come after their parents, and leaves number the cells."""
+    tree, starts = cells.partitions, cells.rows.starts
+    inner, leaves = np.flatnonzero(tree.feature != LEAF), np.sort(tree.child[tree.feature == LEAF])
+    split, child = tree.feature[inner], tree.child[inner]
+    known = split.min(initial=0) >= 0 and split.max(initial=0) < cells.points.shape[1]
+    ordered = (child > inner).all() and (child + 1 < len(tree.feature)).all()
+    numbered = np.array_equal(leaves, np.arange(len(cells.means)))
+    shared = _cut(starts, len(cells.rows.order)) and _ascending(starts)
+    return bool(known and ordered and numbered and shared and cells.kernel.name not in BANDWIDTH_FREE)
+
+
 def _local_holds(model: LocalModel) -> bool:
-    """Whether every coordinate of the cells has a scale: the forms that are used, and the guides."""
-    n_guides, width = model.cells.n_guides, model.cells.points.shape[1]
-    wide = len(model.used) + n_guides == len(model.scales) == width
-    return wide and model.used.min(initial=0) >= 0 and len(model.cells.coef) == len(model.means)
+    """Whether every coordinate of the cells has a scale: the forms that are used, and the trends."""
+    wide = len(model.used) + model.cells.slopes.shape[1] == len(model.scales)
+    return wide and model.used.min(initial=0) >= 0
 
 
 def _levels_hold(levels: TwoLevels) -> bool:
-    """Whether level 1 takes the rows that local fits take, and these know forms and guides."""
+    """Whether level 1 takes the rows that local fits take, and these know forms and trends."""
     same = _width(levels.level_one.transform) == _width(levels.forms)
     known = all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals)
-    n_guides = {model.cells.n_guides for model in levels.locals}
-    return same and len(n_guides) == 1 and known and min(n_guides) > 0
+    n_trends = {model.cells.slopes.shape[1] for model in levels.locals}
+    return same and len(n_trends) == 1 and known and min(n_trends) > 0
 
 
 def _members_hold(model: BlendedModel) -> bool:
     """Whether every member has a weight, and all take rows of the same width."""
     levels, linear = model.members.levels, model.members.linear
-    outputs = {model.blend.weights.shape[1], len(linear.intercept)}
+    outputs = {len(linear.intercept)}
     if levels is None:
         return outputs == {1} == {len(model.blend.weights)}
     outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
@@ -365,76 +375,69 @@ def _prepare(model: Any) -> None:
         model.calibrate()
 
 
-for packed in (Cells, LinearModel, Blend):
-    S.add(packed.__name__, PackedSchema(packed))
-S.record(
+record(Partitions, "roots: int[T] < k; feature: int[k]; cut: float[k]; child: int[k]")
+record(CellRows, "order: int[R] < N; starts: int[C+1]")
+record(
+    Cells,
+    """kernel: Kernel; partitions: Partitions; points: float[N D]; rows: CellRows; coef: float[p R]; means: float[C p]
+    slopes: float[C q p]""",
+    _cells_hold,
+)
+record(
     LocalModel,
-    "used: int[u]; scales: float[*]; cells: Cells; means: float[p]; units: float[p]",
+    "used: int[u]; scales: float[D]; cells: Cells; means: float[p]; units: float[p]",
     _local_holds,
     alone=True,
 )
-S.record(
+record(LinearModel, "scaling: Scaling; coef: float[d p]; intercept: float[p]")
+record(Blend, "weights: float[M p]; intercept: float[p]")
+record(
     TwoLevels,
     "level_one: GlobalModel; forms: FeatureForms; locals: tuple of LocalModel; mean: number; spread: number > 0",
     _levels_hold,
     alone=True,
 )
-S.record(Members, "levels: TwoLevels | None; linear: LinearModel; low: End; high: End")
-S.record(BlendedModel, "members: Members; blend: Blend", _members_hold, alone=True)
-S.record(
+record(Members, "levels: TwoLevels | None; linear: LinearModel; low: number -inf..inf; high: number -inf..inf")
+record(BlendedModel, "members: Members; blend: Blend", _members_hold, alone=True)
+record(
     StatedRisk,
     """mse: number any; mse_error: number any; rare_mse: number any; rare_error: number any
     dominant_row: whole | None; dominant_share: number 0..1""",
 )
-S.record(
+record(
     LevelTuning,
     """members: tuple; weights: float[M]; honest_by: str; level_one: CenterTuning | None; ridges: float[b]
     trends: float[b g]; scales: float[* d]; guide_scales: float[b g]""",
     alone=True,
 )
-LEFT_OUT = f"""risk_: one or each StatedRisk; loo_prediction_: float[N] any | float[N p] any; dropped_features_: list
-    n_features_in_: length d; _single: bool; _ends: Ends | None; _honest: HonestRows; {INTERVALS}"""
-S.add("Ends", S.parse("tuple of float[p] any"))
-S.add("HonestRows", S.parse("tuple of float[R] | float[R p]"))
-SKEW_RIDGE = EstimatorSchema(
-    SkewRidge,
-    S.fields(
-        f"""{LEFT_OUT}; weights_: float[M] | float[M p]; feature_scale_: float[d] | float[d p]
-        companions_: one or each list of OwnEstimator; tuning_: one or each LevelTuning
-        _models: tuple of BlendedModel"""
-    ),
-    S.fields(NAMES),
-    holds=_skew_ridge_holds,
-    prepare=_prepare,
+NAMED["Ends"] = parse("tuple of float[p] any")
+NAMED["Companions"] = parse("list of OwnEstimator")
+LEFT_OUT = f"""risk_: StatedRisk | tuple of StatedRisk; loo_prediction_: float[N] any | float[N p] any
+    dropped_features_: list; _single: bool; _ends: Ends | None; _honest: tuple of float[R] | float[R p]; {COMMON}"""
+ESTIMATORS["LocalKernelRidge"] = Estimator(
+    LocalKernelRidge,
+    f"""feature_scale_: float[d]; ridge_: number 0..1e308; n_cells_: whole; _forms: FeatureForms
+    _model: LocalModel | None; _means: float[p]; {LEFT_OUT}""",
+    _local_ridge_holds,
+    _prepare,
     forgotten=("_seen",),
 )
-LOCAL = EstimatorSchema(
-    LocalKernelRidge,
-    S.fields(
-        f"""{LEFT_OUT}; feature_scale_: float[d]; ridge_: number 0..1e308; n_cells_: whole; _forms: FeatureForms
-        _model: LocalModel | None; _means: float[p]"""
-    ),
-    S.fields(NAMES),
-    holds=_local_ridge_holds,
-    prepare=_prepare,
+ESTIMATORS["SkewRidge"] = Estimator(
+    SkewRidge,
+    f"""weights_: float[M] | float[M p]; feature_scale_: float[d] | float[d p]; _models: tuple of BlendedModel
+    companions_: Companions | tuple of Companions; tuning_: LevelTuning | tuple of LevelTuning; {LEFT_OUT}""",
+    _skew_ridge_holds,
+    _prepare,
     forgotten=("_seen",),
 )
 
 # SmoothingSpline: t terms, b of them in use, u fitted features, o free functions, f of them in use, g independent ones
 
 
-def _model_holds(model: Model) -> bool:
-    """Whether free functions are products of features, and terms of parts of features."""
-    tuples = all(type(own) is tuple and all(type(item) is tuple for item in own) for own in (model.free, model.terms))
-    if not tuples:
-        return False
-    factors = [factor for term in model.terms for factor in term]
-    pairs = all(type(own) is tuple and len(own) == 2 for own in factors) and all(1 <= len(t) <= 2 for t in model.terms)
-    if not pairs:
-        return False
-    features = [*(f for own in model.free for f in own), *(f for f, _ in factors)]
-    parts = all(type(part) is str and part in PARTS for _, part in factors)
-    return parts and all(type(f) is int and f >= 0 for f in features)
+def _check_factor(value: Any, at: At) -> None:
+    """A feature and the part of its function that is a factor of a term."""
+    pair = type(value) is tuple and len(value) == 2
+    at.require(pair and type(value[0]) is int and value[0] >= 0 and value[1] in PARTS, "is no factor of a term")
 
 
 def _features_hold(features: Features) -> bool:
@@ -460,33 +463,34 @@ def _spline_holds(model: Any) -> bool:
     return _errors_hold(model)
 
 
-S.add("Anything", Schema())
-S.record(Model, "free: Anything; terms: Anything", _model_holds)
-S.record(
+NAMED["Factor"] = _check_factor
+record(
+    Model,
+    "free: tuple of tuple of whole; terms: tuple of tuple of Factor",
+    lambda model: all(1 <= len(term) <= 2 for term in model.terms),
+)
+record(
     Features,
     """model: Model; places: int[b]; knots: float[q d]; kept: tuple of int[*] < q; factors: tuple of float[* *]
     starts: int[b+1]""",
     _features_hold,
 )
-S.record(Free, "model: Model; basis: float[f g]")
-S.record(
+record(Free, "model: Model; basis: float[f g]")
+record(
     SplineFit,
     """features: Features; free: Free; theta: float[b]; penalty: number 0..1e308; loads: float[u]; free_coef: float[g]
     coef: float[q]; gcv: number any; dof: number any; noise: number any; n_steps: whole; converged: bool
     spread: float[u w]; free_spread: float[g s]""",
     _fit_holds,
 )
-S.record(Domain, "low: float[d]; span: float[d]")
-SPLINE = EstimatorSchema(
+record(Domain, "low: float[d]; span: float[d]")
+ESTIMATORS["SmoothingSpline"] = Estimator(
     SmoothingSpline,
-    S.fields(
-        f"""terms_: list of str; free_terms_: list of str; theta_: float[t]; penalty_: number 0..1e308
-        knots_: float[q d]; knot_rows_: int[q]; coef_: float[q]; null_coef_: float[o]; gcv_: number any
-        dof_: number any; sigma2_: number any; n_iter_: whole; n_features_in_: length d; _domain: Domain
-        _fit: SplineFit; _unit: number; _mean: number; {INTERVALS}"""
-    ),
-    S.fields(f"{NAMES}; {BOUNDS}"),
-    holds=_spline_holds,
+    f"""terms_: list of str; free_terms_: list of str; theta_: float[t]; penalty_: number 0..1e308; knots_: float[q d]
+    knot_rows_: int[q]; coef_: float[q]; null_coef_: float[o]; gcv_: number any; dof_: number any; sigma2_: number any
+    n_iter_: whole; _domain: Domain; _fit: SplineFit; _unit: number; _mean: number
+    _bounds?: tuple of float[*] any; {COMMON}""",
+    _spline_holds,
 )
 
 # Raw tables
@@ -495,15 +499,13 @@ SPLINE = EstimatorSchema(
 def _column_holds(column: Column) -> bool:
     """Whether just the kinds that have levels have some, all different, and a fill among them or none of them."""
     levels, means, listed = column.levels, column.means, column.kind in LISTED
-    texts = all(type(level) is str for level in levels) and len(set(levels)) == len(levels)
     filled = not listed or -1 <= column.fill < len(levels)
     dated = (column.kind == "date") == (column.dates is not None)
-    if not (texts and listed == (len(levels) > 0) and filled and dated):
+    averaged = (column.kind == "means") == (means is not None)
+    if not (len(set(levels)) == len(levels) and listed == (len(levels) > 0) and filled and dated and averaged):
         return False
-    if column.kind != "means" or means is None:
-        return column.kind != "means" and means is None
-    lengths = {len(levels), len(means.counts), *map(len, means.deviations)}
-    return len(lengths) == 1 and len(means.deviations) == len(means.scales) > 0
+    lengths = set() if means is None else {len(levels), len(means.counts), *map(len, means.deviations)}
+    return means is None or (len(lengths) == 1 and len(means.deviations) == len(means.scales) > 0)
 
 
 def _pipeline_holds(pipeline: Any) -> None:
@@ -520,46 +522,28 @@ def _pipeline_holds(pipeline: Any) -> None:
         raise ValueError("the estimator of a Pipeline was fitted to other columns than its TableEncoder makes")
 
 
-S.add("ColumnKind", is_one_of(*KINDS))
-S.add("Decimal", is_one_of(*DECIMALS))
-S.add("DatePart", is_one_of(*DATE_PARTS))
-S.add("DateWriting", is_one_of(*WRITINGS))
-S.add("Rows", NumberSchema(0, 2**53, whole=True))  # beyond, a number of rows is no number that arrays hold
-S.add("Output", is_one_of(*({"transform": name} for name in ("default", "pandas", "polars"))))
-S.record(Writing, "decimal: Decimal; unit: str; gaps: tuple of str")
-S.record(
+record(Writing, "decimal: Decimal; unit: str; gaps: tuple of str")
+record(
     DateParts,
     "parts: tuple of DatePart; writing: DateWriting",
     lambda dates: len(set(dates.parts)) == len(dates.parts),
 )
-S.record(
+record(
     LevelMeans,
     """deviations: tuple of tuple of number; counts: tuple of Rows; scales: tuple of number; count_shift: number
     count_scale: number""",
 )
-S.record(
+record(
     Column,
-    """name: str; kind: ColumnKind; levels: tuple; fill: number; shift: number; scale: number; gap_flag: bool
+    """name: str; kind: ColumnKind; levels: tuple of str; fill: number; shift: number; scale: number; gap_flag: bool
     n_gaps: Rows; writing: Writing | None; dates: DateParts | None; means: LevelMeans | None; note: str""",
     _column_holds,
-    later=("gap_flag", "n_gaps", "writing", "dates", "means", "note"),
 )
-TABLE_ENCODER = EstimatorSchema(
+ESTIMATORS["TableEncoder"] = Estimator(
     TableEncoder,
-    S.fields("columns_: list of Column; feature_names_in_: text[d]; n_features_in_: length d"),
-    S.fields("_sklearn_output_config: Output"),
-    holds=lambda model: model._check_parameters(),
+    """columns_: list of Column; feature_names_in_: text[d]; n_features_in_: length d
+    _sklearn_output_config?: Output""",
+    lambda model: model._check_parameters(),
 )
-
-ESTIMATORS = {
-    "DacKernelRidge": DAC,
-    "DacRegressor": REGRESSOR,
-    "AdaptiveKernelRidge": ADAPTIVE,
-    "LocalKernelRidge": LOCAL,
-    "SkewRidge": SKEW_RIDGE,
-    "SmoothingSpline": SPLINE,
-    "TableEncoder": TABLE_ENCODER,
-    "Pipeline": EstimatorSchema(Pipeline, parameters=("steps",), holds=_pipeline_holds),
-    "TableModel": EstimatorSchema(TableModel, parameters=("steps",), holds=_pipeline_holds),
-}
-REGRESSORS = {schema.cls for schema in (DAC, REGRESSOR, ADAPTIVE, LOCAL, SKEW_RIDGE, SPLINE)}
+ESTIMATORS["Pipeline"] = Estimator(Pipeline, holds=_pipeline_holds, parameters=("steps",))
+ESTIMATORS["TableModel"] = Estimator(TableModel, holds=_pipeline_holds, parameters=("steps",))

@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,29 +42,6 @@ class LinearModel:
         """Predict one block of rows; returns (n, p). A product by BLAS would round a row by how many there are."""
         rows = _standardised(self.scaling, X)
         return np.column_stack([np.sum(rows * own, axis=1) for own in self.coef.T]) + self.intercept
-
-    def to_arrays(self) -> dict[str, FloatArray]:
-        """Return what is saved."""
-        scaling = self.scaling
-        return {
-            "shift": scaling.shift,
-            "scale": scaling.scale,
-            "coef": self.coef,
-            "intercept": self.intercept,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> LinearModel:
-        """Rebuild a model; raises ValueError where lengths do not fit together."""
-        names = ("shift", "scale", "coef", "intercept")
-        shift, scale, coef, intercept = (np.asarray(arrays[name], np.float64) for name in names)
-        fits = shift.shape == scale.shape and (*scale.shape, *intercept.shape) == coef.shape
-        if coef.ndim != 2 or not fits:
-            raise ValueError(
-                f"These arrays are no linear model: shift {shift.shape}, scale {scale.shape}, "
-                f"coef {coef.shape}, intercept {intercept.shape}. It is damaged; fit it again."
-            )
-        return cls(Scaling(shift, scale), coef, intercept)
 
 
 @dataclass(frozen=True)
