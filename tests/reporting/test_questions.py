@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, make_table_model
-from skewridge.advice.learning_curve import learning_curve
+from skewridge.advice.explain import learning_curve
 from skewridge.metrics import rare_region
 from skewridge.reporting import collect, render
 from tests import browser
-from tests.advice.test_drivers import homes
+from tests.advice.test_explain import homes
 
 
 class Exponential:

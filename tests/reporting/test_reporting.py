@@ -36,10 +36,9 @@ from skewridge.datasets import make_peaks
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, sera, slice_mse
 from skewridge.nodes.planning import make_plan
 from skewridge.reporting import checksum, collect, render
-from skewridge.reporting._case import MOST_BARS
-from skewridge.reporting._charts import charts
-from skewridge.reporting._errors import MOST_POINTS, sample
-from skewridge.reporting._shapes import linear_ticks, log_ticks
+from skewridge.reporting._charts import charts, linear_ticks, log_ticks
+from skewridge.reporting._errors import MOST_POINTS
+from skewridge.reporting._input import MOST_BARS
 from skewridge.response.slices import slice_response
 from skewridge.tables.encoder import TableEncoder
 from skewridge.two_levels.planning import LevelSize, levels_bytes, levels_flops
@@ -226,7 +225,7 @@ def test_what_is_no_number_is_not_drawn():
     curves[0]["values"] = [None] * len(curves[0]["values"])
     curves[1]["values"][2] = None
     chart = charts(data)["path"]
-    assert len(chart.views[0].shapes) == len(curves) - 1
+    assert len(chart.views[0]["shapes"]) == len(curves) - 1
     assert len(chart.marks) == sum(v is not None for curve in curves for v in curve["values"])
 
 
@@ -429,16 +428,6 @@ def test_a_page_on_much_data_stays_small():
     assert len(render(data)) < 3e6
 
 
-@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 20))
-def test_drawn_rows_are_half_rare_where_there_are_enough(n_rare, n_common, most):
-    rare = np.random.default_rng(1).permutation(np.r_[np.ones(n_rare, bool), np.zeros(n_common, bool)])
-    rows = sample(rare, most)
-    assert len(rows) == min(most, n_rare + n_common)
-    assert (np.diff(rows) > 0).all()
-    assert rare[rows].sum() >= min(n_rare, most // 2)
-    assert np.array_equal(rows, sample(rare, most))
-
-
 @pytest.mark.parametrize("name", ["levels", "cells", "adaptive", "nodes"])
 def test_a_model_from_a_file_is_told_of_alike(name, tmp_path):
     save_model(fitted(name), tmp_path / "model")
@@ -466,23 +455,23 @@ def test_bars_dots_and_lines_are_the_data():
     assert set(drawn) == {"response", "errors", "points", "path", "partial-0", "partial-1"}
     held = [i for i, s in enumerate(data["response"]["slices"]) if s["count"]]
     for view in drawn["response"].views:
-        bars = [shape for shape in view.shapes if shape.kind.startswith("bar")]
-        assert [bar.slice for bar in bars] == held
-        heights = [100 - float(re.search(r"V([\d.]+)H", bar.path)[1]) for bar in bars]
+        bars = [shape for shape in view["shapes"] if shape["kind"].startswith("bar")]
+        assert [bar["slice"] for bar in bars] == held
+        heights = [100 - float(re.search(r"V([\d.]+)H", bar["path"])[1]) for bar in bars]
         counts = [data["response"]["slices"][i]["count"] for i in held]
         assert np.argsort(heights, kind="stable").tolist() == np.argsort(counts, kind="stable").tolist()
-    assert sum(shape.path.count("M") for shape in drawn["points"].views[0].shapes) == len(TEST)
+    assert sum(shape["path"].count("M") for shape in drawn["points"].views[0]["shapes"]) == len(TEST)
     assert len(drawn["points"].marks) == len(TEST)
-    assert len(drawn["path"].views[0].shapes) == len(data["method"]["path"]["curves"])
-    assert drawn["path"].views[0].shapes[-1].kind == "line chosen"
+    assert len(drawn["path"].views[0]["shapes"]) == len(data["method"]["path"]["curves"])
+    assert drawn["path"].views[0]["shapes"][-1]["kind"] == "line chosen"
 
 
 def test_a_perfect_prediction_lies_on_the_diagonal_and_one_beyond_the_range_at_the_edge():
     y = np.r_[np.linspace(0, 1, 50), 5.0]
     marks = charts(collect(Oracle(np.r_[y[:-1], 50.0]), np.zeros((51, 1)), y))["points"].marks
-    assert all(mark.x == pytest.approx(mark.y) for mark in marks[:-1])
-    assert marks[-1].y == 100
-    assert "predicted 50" in marks[-1].text
+    assert all(x == pytest.approx(y) for x, y, *_ in marks[:-1])
+    assert marks[-1][1] == 100
+    assert "predicted 50" in marks[-1][2]
 
 
 HOSTILE = ['<script>alert("1")</script>', "</script><img src=x onerror=alert(1)>", '" onload="alert(1)', "{{ 7 * 7 }}"]

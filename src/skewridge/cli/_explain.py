@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import compact
-from skewridge.advice.drivers import drivers
-from skewridge.advice.in_words import dependence_in_words
+from skewridge.advice.explain import dependence_in_words, drivers
 from skewridge.cli._evaluate import predicted_table, reference_response, target_of
 from skewridge.cli._explain_row import explain_one
 from skewridge.cli._fitted_rows import note_fitted_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import compact
-from skewridge.advice.one_row import explain_row
+from skewridge.advice.explain import explain_row
 from skewridge.cli._info import final_step, used_columns
 from skewridge.cli._outside import outside_rows
 from skewridge.cli._predict import PredictRequest, missing_policy, predicted_inputs, read_rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from skewridge._atomic import atomic_file, check_target
@@ -11,15 +11,27 @@ from skewridge._messages import plain
 from skewridge._validation import check_real
 from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of
-from skewridge.reporting import _cautions, _cost, _errors, _method, _next, _reproduce, _response, _trust, _where
-from skewridge.reporting._case import make_case, tell
-from skewridge.reporting._page import Page
-from skewridge.reporting._render import check_extra, render
-from skewridge.reporting._reproduce import checksum
+from skewridge.reporting._errors import errors, next_steps, trust, where
+from skewridge.reporting._input import ReportInput, make_input
+from skewridge.reporting._render import Page, check_extra, render
+from skewridge.reporting._sections import cautions, checksum, cost, method, reproduce, response
 
 __all__ = ["checksum", "collect", "render", "report"]
 
 FORMAT = 2
+
+SECTIONS: dict[str, Callable[[ReportInput], dict[str, Any]]] = {
+    "cautions": cautions,
+    "trust": trust,
+    "where": where,
+    "drivers": lambda case: case.drivers,
+    "next": next_steps,
+    "response": response,
+    "method": method,
+    "errors": errors,
+    "cost": cost,
+    "reproduce": reproduce,
+}
 
 
 def report(
@@ -126,19 +138,9 @@ def collect(
     >>> told["method"]["nodes"]["n_nodes"], told["errors"]["rows"]
     (5, 'fitted')
     """
-    case = make_case(model, X, y, y_ref, slices, output, baselines, train)
+    case = make_input(model, X, y, y_ref, slices, output, baselines, train)
     took = {} if seconds is None else {"seconds": check_real("seconds", seconds, 0)}
-    return {
-        "format": FORMAT,
-        "title": f"{type(case.fitted).__name__} for {case.target}" if title is None else str(title),
-        "cautions": tell(_cautions.PARTS, case),
-        "trust": tell(_trust.PARTS, case),
-        "where": tell(_where.PARTS, case),
-        "drivers": plain(case.drivers),
-        "next": tell(_next.PARTS, case),
-        "response": tell(_response.PARTS, case),
-        "method": tell(_method.PARTS, case),
-        "errors": tell(_errors.PARTS, case),
-        "cost": {**took, **tell(_cost.PARTS, case)},
-        "reproduce": tell(_reproduce.PARTS, case),
-    }
+    told = {name: plain(section(case)) for name, section in SECTIONS.items()}
+    told["cost"] = {**took, **told["cost"]}
+    title = f"{type(case.fitted).__name__} for {case.target}" if title is None else str(title)
+    return {"format": FORMAT, "title": title, **told}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import Any
 
 from skewridge._messages import amount, counted, labels, number, percent, span
 from skewridge._validation import format_bytes
-from skewridge.reporting._charts import charts
+from skewridge.reporting._charts import Chart, charts
 
 # Told apart by readers of any colour vision; contrasts are checked in tests.
 LIGHT = {
@@ -81,24 +82,13 @@ def render(data: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes, value=value)
-    page.globals.update(
-        span=span, amounts=partial(span, write=amount), axis_labels=axis_labels, shades=shades, zip=zipped
-    )
+    page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes, value=_value)
+    amounts = partial(span, write=amount)
+    page.globals.update(span=span, amounts=amounts, labels=labels, shades=shades, zip=zip)
     drawn = charts(data)
     return page.get_template("report.html").render(
         **data, charts=drawn, live=_live(data, drawn), palettes={"light": LIGHT, "dark": DARK}, names=SCORES
     )
-
-
-def axis_labels(axis: dict[str, Any]) -> list[str]:
-    """Return what the values of a grid are called."""
-    return axis["labels"] or labels(axis["values"])
-
-
-def zipped(*lists: list[Any]) -> list[tuple[Any, ...]]:
-    """Return lists of one length side by side."""
-    return list(zip(*lists, strict=True))
 
 
 def shades(rows: list[list[float]]) -> dict[str, Any]:
@@ -119,19 +109,50 @@ def shades(rows: list[list[float]]) -> dict[str, Any]:
     return {"unit": " in thousands" if many else "", "rows": cells}
 
 
-def value(given: Any) -> str:
-    """Write a setting: numbers for people, texts as they are."""
+def _value(given: Any) -> str:
+    """A setting: numbers for people, texts as they are."""
     return number(given, 4) if isinstance(given, float) else str(given)
 
 
-def _live(data: dict[str, Any], drawn: dict[str, Any]) -> dict[str, Any]:
+def _live(data: dict[str, Any], drawn: dict[str, Chart]) -> dict[str, Any]:
     """Data for the page's script: the marks of every chart, and rows and squared errors of every slice."""
-    marks = {name: [[round(m.x, 2), round(m.y, 2), m.text, m.slice] for m in c.marks] for name, c in drawn.items()}
-    both = zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
-    return {"marks": marks, "slices": [_slice(s, e) for s, e in both]}
+    slices = [
+        {
+            "rare": s["rare"],
+            "held": bool(s["count"] or e["n_rows"]),
+            "rows": e["n_rows"],
+            "squares": e["n_rows"] * (e["mse"] or 0.0),
+            "mean": e["n_rows"] * (e["mean"] or 0.0),
+        }
+        for s, e in zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
+    ]
+    marks = {
+        name: [[round(x, 2), round(y, 2), text, i] for x, y, text, i in chart.marks] for name, chart in drawn.items()
+    }
+    return {"marks": marks, "slices": slices}
 
 
-def _slice(s: dict[str, Any], e: dict[str, Any]) -> dict[str, Any]:
-    n = e["n_rows"]
-    held = {"rare": s["rare"], "held": bool(s["count"] or n), "rows": n}
-    return {**held, "squares": n * (e["mse"] or 0.0), "mean": n * (e["mean"] or 0.0)}
+class Page(str):
+    """HTML that shows itself by its title, size and place: the text would flood a screen.
+
+    Examples
+    --------
+    >>> Page("<p>hello</p>", "SkewRidge for price", "report.html")
+    <report 'SkewRidge for price', 12 bytes of HTML, in report.html>
+    >>> Page("<p>hello</p>", "SkewRidge for price") == "<p>hello</p>"
+    True
+    """
+
+    heading: str
+    path: str | None
+
+    def __new__(cls, html: str, heading: str = "", path: str | os.PathLike[str] | None = None) -> Page:
+        """Keep where the page was written beside it."""
+        page = super().__new__(cls, html)
+        page.heading, page.path = heading, None if path is None else os.fspath(path)
+        return page
+
+    def __repr__(self) -> str:
+        """One line, where the text itself would be some hundred thousand characters."""
+        where = "not written: pass a path" if self.path is None else f"in {self.path}"
+        return f"<report {self.heading!r}, {format_bytes(len(self.encode()))} of HTML, {where}>"

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skewridge import AdaptiveKernelRidge, make_table_model
-from skewridge.advice import drivers as module
-from skewridge.advice.drivers import drivers
+from skewridge.advice import explain as module
+from skewridge.advice.explain import dependence_in_words, draw_rows, drivers
 
 
 class Known:
@@ -157,3 +159,31 @@ def test_rows_in_another_order_than_their_response_are_refused():
     frame = pd.DataFrame(rows(5, 2))
     with pytest.raises(ValueError, match="index"):
         drivers(Known(lambda X: np.ones(len(X))), frame, pd.Series(np.ones(5), index=[4, 3, 2, 1, 0]))
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 20))
+def test_drawn_rows_are_half_rare_where_there_are_enough(n_rare, n_common, most):
+    rare = np.random.default_rng(1).permutation(np.r_[np.ones(n_rare, bool), np.zeros(n_common, bool)])
+    drawn = draw_rows(rare, most, np.random.default_rng(0))
+    rows = np.sort(np.concatenate(drawn))
+    assert len(rows) == min(most, n_rare + n_common)
+    assert (np.diff(rows) > 0).all()
+    assert rare[rows].sum() >= min(n_rare, most // 2)
+    assert rare[drawn[0]].all()
+    assert not rare[drawn[1]].any()
+
+
+def curve_of(means, kind="number", labels=None):
+    values = list(range(len(means)))
+    return {"name": "x", "kind": kind, "values": values, "labels": labels, "mean": means}
+
+
+def test_curves_are_told_by_their_shape():
+    assert dependence_in_words("y", curve_of([5, 3, 1])) == "y falls from 5 to 1 as x goes from 0 to 2"
+    told = dependence_in_words("y", curve_of([1, 9, 2]))
+    assert told == "y goes up and down along x: highest, 9, at 1, and lowest, 1, at 0"
+    assert "y hardly changes along x" in dependence_in_words("y", curve_of([1.0, 1.01]), rmse=1.0)
+    days = curve_of([1, 2], "date", ["2020-01-01", "2021-01-01"])
+    assert dependence_in_words("y", days).endswith("as x goes from 2020-01-01 to 2021-01-01")
+    towns = curve_of([1, 2], "level", ["Oslo", "Voss"])
+    assert dependence_in_words("y", towns) == "y is highest for x 'Voss', 2, and lowest for 'Oslo', 1"

@@ -1,0 +1,280 @@
+"""What a report is about: a fitted model, rows with their response, and how that response is cut."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_integer, check_same_order, check_vector
+from skewridge.advice.diagnose import Diagnosis, diagnose
+from skewridge.advice.explain import RawRows, drivers, learning_curve, raw_rows
+from skewridge.metrics import rare_region
+from skewridge.response.sampling import choose_rule
+from skewridge.response.slices import slice_labels
+
+COVERAGE = 0.9  # of intervals
+MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
+SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span the estimate, and what they are called
+
+_REMEMBERED = (
+    ("center_rows_", "centers_"),
+    ("knot_rows_", "knots_"),
+    ("center_rows_", "X_fit_"),
+    (None, "X_fit_"),
+)
+
+
+@dataclass(frozen=True)
+class ReportInput:
+    """A model, the n rows that it is evaluated by, and the training response y_ref, which decides what is rare."""
+
+    model: Any  # as it was passed
+    fitted: Any  # the estimator that does the work in it, whose fitted attributes are reported
+    X: Any
+    inputs: Any  # X as the fitted estimator gets it
+    output: int | None  # which of several responses y is
+    y: FloatArray
+    predicted: FloatArray
+    y_ref: FloatArray
+    seen: bool | None  # whether the model was fitted to these rows; None where it does not remember
+    knows_training: bool  # whether y_ref is the response that was fitted
+    rule: Any  # how y_ref is cut
+    diagnosis: Diagnosis  # of y_ref
+    features: tuple[str, ...]
+    target: str
+    baselines: Mapping[str, FloatArray]  # what other methods predict of the rows, by name
+    train: tuple[Any, Any] | None  # the rows of the fit and their response, where they are known
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """Prediction minus response, (n,)."""
+        return self.predicted - self.y
+
+    @property
+    def sliced(self) -> bool:
+        """Whether anything can be rare: several slices hold rows."""
+        return bool(np.count_nonzero(self.diagnosis.counts) > 1)
+
+    @cached_property
+    def rare(self) -> BoolArray:
+        """Which rows are rare by their response, (n,); none where nothing can be."""
+        return rare_region(self.y, self.y_ref, slices=self.rule) & self.sliced
+
+    @cached_property
+    def predicted_rare(self) -> BoolArray:
+        """Which rows are rare by their prediction, (n,)."""
+        return rare_region(self.predicted, self.y_ref, slices=self.rule) & self.sliced
+
+    @cached_property
+    def forecaster(self) -> Any:
+        """The model with its errors on unseen rows, which intervals are made of; None where that takes further fits."""
+        if not hasattr(self.fitted, "predict_interval"):
+            return None
+        if hasattr(self.fitted, "calibration_"):
+            return self.fitted
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # intervals say it again
+            return copy.copy(self.fitted).calibrate() if hasattr(self.fitted, "_honest") else None
+
+    @cached_property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """The ends of every row's interval, (n,) each."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # infinite ones are counted
+            low, high = self.forecaster.predict_interval(self.inputs, COVERAGE)
+        return (low, high) if low.ndim == 1 else (low[:, self.output or 0], high[:, self.output or 0])
+
+    @cached_property
+    def covered(self) -> BoolArray:
+        """Which intervals hold the response, (n,)."""
+        low, high = self.interval
+        return (low <= self.y) & (self.y <= high)
+
+    @cached_property
+    def raw(self) -> RawRows:
+        """The rows as they came, by column."""
+        named = len(self.features) == np.shape(self.X)[1]
+        return raw_rows(self.model, self.X, np.arange(len(self.y)), self.features if named else None)
+
+    @cached_property
+    def drivers(self) -> dict[str, Any]:
+        """What drives the model, by column."""
+        how = {"y_ref": self.y_ref, "slices": self.rule, "output": self.output}
+        return drivers(self.model, self.raw.table, self.y, names=self.raw.names, **how)
+
+    @cached_property
+    def learning(self) -> dict[str, Any] | None:
+        """The errors of fits to fewer rows, where the rows of the fit are known."""
+        if self.train is None:
+            return None
+        return learning_curve(self.model, *self.train, self.X, self.y, output=self.output)
+
+    @cached_property
+    def table_columns(self) -> tuple[Any, ...]:
+        """The columns that a TableEncoder has learned, where it alone stands before the estimator."""
+        model = getattr(self.model, "best_estimator_", self.model)
+        alone = hasattr(model, "steps") and len(model.steps) == 2
+        return tuple(getattr(model.steps[0][1], "columns_", ())) if alone else ()
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """The first slice of every bar: a slice, or a few neighbours with rows and the empty ones after them."""
+        counts = self.diagnosis.counts
+        if len(counts) <= MOST_BARS:
+            return np.arange(len(counts))
+        occupied = np.flatnonzero(counts)
+        return np.r_[0, occupied[:: -(-len(occupied) // MOST_BARS)][1:]]
+
+    def bars(self, values: FloatArray) -> IntArray:
+        """The bar that every value of the response belongs to."""
+        return np.searchsorted(self.starts, slice_labels(values, self.diagnosis.edges), side="right") - 1
+
+    def bar_sums(self, values: FloatArray, weights: FloatArray | None = None) -> Any:
+        """How many values every bar holds, or the sums of their weights."""
+        return np.bincount(self.bars(values), weights, minlength=len(self.starts))
+
+    def of_output(self, value: Any) -> Any:
+        """One output's part of what is a tuple where there are several."""
+        return value[self.output or 0] if isinstance(value, tuple) and not self.fitted._single else value
+
+
+def make_input(
+    model: Any,
+    X: Any,
+    y: Any,
+    y_ref: Any,
+    slices: Any,
+    output: int | None,
+    baselines: Mapping[str, Any] | None,
+    train: tuple[Any, Any] | None,
+) -> ReportInput:
+    """Predict the rows and cut the response."""
+    check_same_order(X, y)
+    response = _one_output("y", y, output)
+    predicted = _one_output("the prediction", model.predict(X), output)
+    if len(predicted) != len(response):
+        raise ValueError(f"X and y must have as many rows; got {len(predicted)} and {len(response)}.")
+    fitted, inputs, features = _opened(model, X)
+    seen = _seen(fitted, inputs, response, output)
+    reference = response if y_ref is None else _one_output("y_ref", y_ref, output)
+    rule = choose_rule(reference, _rule(fitted, slices, reference), np.ones(len(reference)))
+    columns = getattr(y, "columns", None)
+    name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
+    return ReportInput(
+        model=model,
+        fitted=fitted,
+        X=X,
+        inputs=inputs,
+        output=output,
+        y=response,
+        predicted=predicted,
+        y_ref=reference,
+        seen=seen,
+        knows_training=(y_ref is not None or bool(seen)) and _may_be_training(fitted, len(reference)),
+        rule=rule,
+        diagnosis=diagnose(reference, slices=rule, n_nodes=1),
+        features=features,
+        target="y" if name is None else str(name),
+        baselines={
+            str(name): check_vector(f"baseline {name!r}", values, len(response))
+            for name, values in (baselines or {}).items()
+        },
+        train=train,
+    )
+
+
+def has(fitted: Any, *paths: str) -> bool:
+    """Whether attributes, or attributes of attributes, are there."""
+    try:
+        attrgetter(*paths)(fitted)
+    except AttributeError:
+        return False
+    return True
+
+
+def known(**parts: Any) -> dict[str, Any]:
+    """The parts of a section that have something to say."""
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _one_output(name: str, values: Any, output: int | None) -> FloatArray:
+    """One response, as numbers."""
+    shape = np.shape(values)
+    if len(shape) == 2 and shape[1] > 1:
+        if output is None:
+            raise ValueError(
+                f"A report tells of one response, and {name} has {shape[1]} columns. Pass output=0 for the first of "
+                "them, output=1 for the second, and so on."
+            )
+        values = np.asarray(values)[:, check_integer("output", output, 0, shape[1] - 1)]
+    return check_vector(name, values)
+
+
+def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """The estimator inside, the rows as it gets them, and what its features are called."""
+    if hasattr(model, "best_estimator_"):
+        return _opened(model.best_estimator_, X)
+    if not hasattr(model, "steps"):
+        numbered = [f"x{f}" for f in range(getattr(model, "n_features_in_", 0))]
+        return model, X, tuple(str(name) for name in getattr(model, "feature_names_in_", numbered))
+    before, last = model[:-1], model.steps[-1][1]
+    if not len(before):
+        return _opened(last, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # predicting has said it already
+        fitted, inputs, names = _opened(last, before.transform(X))
+    with suppress(AttributeError):  # a step that names nothing
+        names = tuple(str(name) for name in before.get_feature_names_out())
+    return fitted, inputs, names
+
+
+def _rule(fitted: Any, slices: Any, y_ref: FloatArray) -> Any:
+    """The rule asked for; "auto" is the model's own where it cuts y into several slices, else "auto" of diagnose."""
+    own = getattr(fitted, "slices", "auto")
+    if not (isinstance(slices, str) and slices == "auto"):
+        return slices
+    if np.ndim(own) == 1:  # edges: the outer ones need not cover the rows that the model is evaluated by
+        return np.r_[min(own[0], y_ref.min()), own[1:-1], max(own[-1], y_ref.max())]
+    return "auto" if own == 1 else own
+
+
+def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
+    """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
+
+    Models that keep the responses of the fit, but no rows as they came, know rows by these.
+    """
+    if has(fitted, "loo_prediction_", "_honest"):
+        own = fitted._honest[1][:, output or 0]
+        if len(own) == len(y):
+            return bool(np.array_equal(own, y))
+        values, counts = np.unique(own, return_counts=True)  # without rows of weight 0
+        there = [np.count_nonzero(y == value) for value in values]
+        return len(fitted.loo_prediction_) == len(y) and bool(np.all(counts <= there))
+    for places, points in _REMEMBERED:
+        if has(fitted, points) and (places is None or has(fitted, places)):
+            remembered = getattr(fitted, points)
+            rows = np.arange(len(remembered)) if places is None else getattr(fitted, places)
+            n_rows = np.shape(X)[0]
+            if rows.max() >= n_rows or (places is None and len(remembered) != n_rows):
+                return False
+            values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
+            return np.array_equal(np.asarray(values, dtype=np.float64), remembered)
+    return None
+
+
+def _may_be_training(fitted: Any, n_rows: int) -> bool:
+    """Whether the model can have been fitted to so many rows."""
+    if has(fitted, "slices_.labels") and len(fitted.slices_.labels) != n_rows:
+        return False
+    if has(fitted, "loo_prediction_") and len(fitted.loo_prediction_) != n_rows:
+        return False
+    return all(getattr(fitted, name).max() < n_rows for name in SUPPORT if has(fitted, name))

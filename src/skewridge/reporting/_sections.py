@@ -1,0 +1,430 @@
+"""Sections of a report that look at the fit: cautions, the response, the method, its cost, and how to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skewridge._messages import row_name, span
+from skewridge._version import __version__
+from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
+from skewridge.advice.diagnose import NAMES
+from skewridge.advice.plan import plan
+from skewridge.nodes.planning import make_plan
+from skewridge.plots.data import importance_bars, tuning_curves
+from skewridge.reporting._errors import by_column, by_prediction
+from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, has, known
+from skewridge.tables.columns import row_label
+from skewridge.tables.outside import outside_fit, outside_text
+from skewridge.two_levels.planning import bytes_per_row, levels_bytes, levels_flops
+
+FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote; rows that a caution names
+MOST_BANDS = 4  # that a caution names
+SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+LONGEST = 200  # characters of a value that are shown
+SINGLE = (str, int, float, np.generic)  # what is shown as it is
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def cautions(case: ReportInput) -> dict[str, str]:
+    """Cautions to read before trusting the numbers, by name."""
+    return dict([*_cautions_of_rows(case), *_cautions_of_fit(case)])
+
+
+def _cautions_of_rows(case: ReportInput) -> Iterator[tuple[str, str]]:
+    """What in the rows, or in the predictions of them, makes errors doubtful."""
+    if case.seen:
+        yield (
+            "seen",
+            "The model was fitted to the very rows that it is judged by, so all errors below are too small. Judge it "
+            "by rows that it has not seen: report(model, X_test, y_test, y_ref=y_train).",
+        )
+    n_rare = int(np.count_nonzero(case.rare))
+    if case.sliced and n_rare < FEW_ROWS:
+        few, lie = f"Only {n_rare}" if n_rare else "None", "lies" if n_rare < 2 else "lie"
+        yield (
+            "few_rare_rows",
+            f"{few} of the rows that the model is judged by {lie} in the rare region: the error there says little.",
+        )
+    if case.sliced and not case.predicted_rare.any():
+        yield "flat", "No prediction lies in the rare region: the model flattens what is rare."
+    spread = case.y - case.y_ref.mean()
+    if n_rare and np.sum(case.error[case.rare] ** 2) >= np.sum(spread[case.rare] ** 2):
+        yield "worse_than_the_mean", "Where the response is rare the model is no better than predicting the mean."
+    if has(case.fitted, "feature_min_in_", "feature_max_in_"):
+        found = outside_fit(case.fitted, case.inputs, case.features, case.table_columns)
+        if found:
+            text = outside_text(found, len(case.y), lambda place: row_label(case.X, place, first=0))
+            yield "outside_the_fit", text
+    n_negative = int(np.count_nonzero(case.predicted < 0))
+    if n_negative and case.knows_training and case.y_ref.min() >= 0:
+        yield (
+            "negative",
+            f"{n_negative} predictions are below 0, and no response that was fitted is. If none can be, fit with "
+            "bounds=(0, None).",
+        )
+    if case.forecaster is not None:
+        yield from _caution_of_coverage(case)
+
+
+def _caution_of_coverage(case: ReportInput) -> Iterator[tuple[str, str]]:
+    """Bands of the prediction and fifths of columns where intervals hold too few or too many responses."""
+    bands = [("the prediction", band) for band in by_prediction(case)]
+    bands += [(column["name"], band) for column in by_column(case) for band in column["bands"]]
+    off = [(name, band) for name, band in bands if band["off"]]
+    if not off:
+        return
+    off.sort(key=lambda one: -abs(one[1]["coverage"] - COVERAGE) * np.sqrt(one[1]["n_rows"]))
+    named = [
+        f"{name} {band.get('level') or span(band['low'], band['high'])}: {band['coverage']:.0%} of {band['n_rows']:,} "
+        "rows"
+        for name, band in off[:MOST_BANDS]
+    ]
+    more = f"; and {len(off) - MOST_BANDS} more" if len(off) > MOST_BANDS else ""
+    yield (
+        "coverage",
+        f"Intervals made to hold {COVERAGE:.0%} of responses are too narrow or too wide in places ({'; '.join(named)}"
+        f"{more}): more than chance explains.",
+    )
+
+
+def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
+    """What in the fit, or in the columns that it got, makes the model doubtful."""
+    fitted = case.fitted
+    tuning: Any = getattr(fitted, "tuning_", None)
+    at_edge = getattr(tuning, "at_edge", ())
+    if at_edge:
+        yield (
+            "at_edge",
+            f"The chosen {' and '.join(at_edge)} is at the edge of what was tried; pass a number to go beyond.",
+        )
+    if has(tuning, "dominant", "pulls") and len(tuning.dominant):
+        rows = [row_name(row) for row in tuning.dominant[:FEW_ROWS]]
+        more = f" and {len(tuning.dominant) - FEW_ROWS} more" if len(tuning.dominant) > FEW_ROWS else ""
+        yield (
+            "dominant_rows",
+            f"Training rows {', '.join(rows)}{more} dominate the fit: row {rows[0]} alone moves the fitted values by "
+            f"{tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong.",
+        )
+    risk = case.of_output(getattr(fitted, "risk_", None))
+    if risk is not None and risk.dominant_row is not None:
+        yield (
+            "dominant_row",
+            f"Training row {row_name(risk.dominant_row)} holds {risk.dominant_share:.0%} of the squared error that "
+            "the model states: that error is decided by one row. Correct or drop it if it is wrong.",
+        )
+    yield from (("heavy_columns", text) for text in _about_heavy(case))
+    cost = getattr(tuning, "cost", None)
+    if cost is not None:
+        yield (
+            "aim",
+            f"Choices aimed at {tuning.scoring}, not at the mean squared error, which is {cost['ratio']:.2f} times the "
+            f"least that was tried; the bias is {cost['bias']:.2g}.",
+        )
+    if has(fitted, "random_state") and fitted.random_state is None:
+        yield (
+            "no_seed",
+            "No seed was set (random_state=None): fitting again gives a somewhat different model.",
+        )
+
+
+def _about_heavy(case: ReportInput) -> Iterator[str]:
+    """Columns with heavy tails, among the rows of the report and in the forms that the model has learned."""
+    named = len(case.features) == (np.shape(case.inputs)[1:] or (0,))[0]
+    found = {column.name: column for column in heavy_columns(case.inputs, case.features if named else None)}
+    forms = getattr(case.fitted, "_column_forms", None)
+    if forms is not None:
+        ranked = np.flatnonzero(forms.ranked)
+        learned = named_heavy((case.features[forms.columns[j]], forms.knots[j]) for j in ranked)
+        found.update({column.name: column for column in learned})
+    return about_heavy(sorted(found.values(), key=lambda column: -column.reach))
+
+
+def response(case: ReportInput) -> dict[str, Any]:
+    """The response: its shape and its slices."""
+    y, found = case.y_ref, case.diagnosis
+    return {
+        "name": case.target,
+        "rows": "fitted" if case.knows_training else "judged",
+        "facts": {
+            "n_rows": len(y),
+            "min": y.min(),
+            "max": y.max(),
+            "mean": y.mean(),
+            "deviation": y.std(),
+            "skewness": found.skewness,
+            "quantiles": [{"share": share, "value": np.quantile(y, share)} for share in SHARES],
+            "scenario": found.scenario,
+            "verdict": NAMES[found.scenario] if case.sliced else "constant",
+            "matters": found.matters,
+            "meaning": found.meaning,
+        },
+        "slicing": {
+            "rule": found.rule,
+            "n_slices": len(found.counts),
+            "n_occupied": np.count_nonzero(found.counts),
+            "n_bars": len(case.starts),
+            "n_oversampled": found.n_oversampled,
+        },
+        "rare": {
+            "n_rows": found.rare_rows,
+            "share": found.rare_rows / found.n_rows,
+            "ranges": found.rare_ranges,
+        },
+        "slices": _response_slices(case),
+    }
+
+
+def _response_slices(case: ReportInput) -> list[dict[str, Any]]:
+    """Slices in ascending order, neighbours together where there are too many to show.
+
+    ``copies`` are what Algorithm 2 with tau = 1 gives a row, on average over the rows of a group; a group is rare where
+    most of its rows are, or of its slices where it has no rows.
+    """
+    found, starts = case.diagnosis, case.starts
+    counts = np.add.reduceat(found.counts, starts)
+    stops = np.r_[starts[1:], len(found.counts)]
+    copied = np.add.reduceat(found.counts * found.copies, starts)
+    weights = np.where(np.repeat(counts, stops - starts) > 0, found.counts, 1)
+    rare = np.add.reduceat(weights * found.rare, starts) / np.add.reduceat(weights, starts) > 0.5
+    return [
+        {
+            "n_slices": stop - start,
+            "low": found.edges[start],
+            "high": found.edges[stop],
+            "count": count,
+            "share": count / found.n_rows,
+            "copies": copies / count if count else 0.0,
+            "rare": is_rare,
+        }
+        for start, stop, count, copies, is_rare in zip(starts, stops, counts, copied, rare, strict=True)
+    ]
+
+
+def method(case: ReportInput) -> dict[str, Any]:
+    """Parameters given and chosen, nodes or centres, and how they were chosen."""
+    fitted = case.fitted
+    tuning: Any = getattr(fitted, "tuning_", None)
+    tuning = getattr(tuning, "level_one", tuning)
+    searched = has(tuning, "penalties", "values", "margins") and np.count_nonzero(np.isfinite(tuning.values)) > 1
+    tried = getattr(tuning, "tried", ())
+    support = next((name for name in reversed(SUPPORT) if has(fitted, name)), None)
+    return known(
+        estimator={
+            "name": type(fitted).__name__,
+            "within": None if fitted is case.model else type(case.model).__name__,
+            "summary": (type(fitted).__doc__ or "").strip().split("\n")[0],
+        },
+        summary=fitted._summary() if has(fitted, "_summary") else None,
+        settings=_settings(fitted) if has(fitted, "get_params") else None,
+        slices=_fit_slices(case) if has(fitted, "slices_.copies", "slices_.labels") else None,
+        nodes=_nodes(fitted.allocation_.sizes) if has(fitted, "allocation_.sizes") else None,
+        support=_support(case, support) if support else None,
+        path=tuning_curves(tuning) if searched else None,
+        tried=[{name: shown(value) for name, value in one.items()} for one in tried] or None,
+        scales=_scales(case) if has(fitted, "risk_", "feature_scale_", "dropped_features_") else None,
+        importances=_importances(case),
+    )
+
+
+def _settings(fitted: Any) -> list[dict[str, Any]]:
+    """Every parameter as it was asked for, what a fit took for it, and what else a fit found."""
+    given = fitted.get_params(deep=False)
+    found = {name: value for name, value in vars(fitted).items() if name.endswith("_") and name[0] != "_"}
+    asked = [{"name": n, "asked": shown(v), "taken": _taken(found.pop(f"{n}_", None))} for n, v in given.items()]
+    single = {name: value for name, value in found.items() if isinstance(value, SINGLE)}
+    return asked + [{"name": name, "asked": None, "taken": value} for name, value in sorted(single.items())]
+
+
+def shown(value: Any) -> Any:
+    """A single value as it is, and anything else as text that is not too long."""
+    if value is None or isinstance(value, SINGLE):
+        return value
+    text = value.__name__ if callable(value) and hasattr(value, "__name__") else " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def _taken(value: Any) -> Any:
+    """A single value, the span of several numbers, or nothing."""
+    if isinstance(value, SINGLE):
+        return value
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "f" or not value.size:
+        return None
+    return f"{value.min():.3g} to {value.max():.3g} ({value.size} values)"
+
+
+def _fit_slices(case: ReportInput) -> dict[str, Any]:
+    """How the response was cut for the fit; copies a row, on average, in the slices of the report."""
+    slices = case.fitted.slices_
+    copies = None
+    if case.knows_training:
+        rows = case.bar_sums(case.y_ref)
+        sums = case.bar_sums(case.y_ref, slices.copies[slices.labels].astype(np.float64))
+        copies = np.divide(sums, rows, out=np.zeros(len(rows)), where=rows > 0)
+    return known(
+        n_slices=len(slices),
+        n_occupied=len(slices.occupied),
+        n_rows=slices.n_rows,
+        n_oversampled=slices.n_oversampled,
+        most_copies=slices.copies.max(),
+        copies=copies,
+    )
+
+
+def _nodes(sizes: Any) -> dict[str, Any]:
+    return {
+        "n_nodes": len(sizes),
+        "n_distinct": sizes.sum(),
+        "smallest": sizes.min(),
+        "median": np.median(sizes),
+        "largest": sizes.max(),
+    }
+
+
+def _support(case: ReportInput, name: str) -> dict[str, Any]:
+    """The rows that span the estimate, their number, and their number in every slice of the report."""
+    rows = getattr(case.fitted, name)
+    per_slice = case.bar_sums(case.y_ref[rows]) if case.knows_training else None
+    return known(kind=SUPPORT[name], n_rows=len(rows), per_slice=per_slice)
+
+
+def _scales(case: ReportInput) -> dict[str, Any] | None:
+    """The largest learned scales, the largest first, and the columns that no fit sees."""
+    scales = np.asarray(case.fitted.feature_scale_)
+    own = scales[:, case.output or 0] if scales.ndim == 2 else scales
+    if own.shape != (len(case.features),):
+        return None
+    unused = case.fitted.dropped_features_
+    dropped = [case.features[name] if isinstance(name, int) else name for name in unused]
+    return {**importance_bars(own, case.features), "dropped": dropped}
+
+
+def _importances(case: ReportInput) -> dict[str, Any] | None:
+    """The most important features, the largest first, and what they are worth where the response is rare."""
+    values: Any = getattr(case.fitted, "feature_importances_", None)
+    if np.shape(values) != (len(case.features),):
+        return None
+    return importance_bars(values, case.features, getattr(case.fitted, "rare_importances_", None))
+
+
+def cost(case: ReportInput) -> dict[str, Any]:
+    """The cost of the fit and of a prediction, beside other ways to fit."""
+    fitted = case.fitted
+    if not has(fitted, "n_features_in_"):
+        return known(n_fits=_n_fits(fitted), prediction=_prediction_cost(case))
+    ways = None
+    if case.knows_training:
+        settings = {name: getattr(fitted, name) for name in ("oversampling", "max_per_slice") if hasattr(fitted, name)}
+        n_centers, n_nodes = (getattr(fitted, name, "auto") for name in ("n_centers_", "n_nodes_"))
+        size = {"n_features": fitted.n_features_in_, "n_nodes": n_nodes, "n_centers": n_centers}
+        ways = plan(case.y_ref, slices=case.rule, **size, **settings).costs
+    fit = None
+    if has(fitted, "loo_prediction_"):  # of the whole fit, learning included, on one thread
+        size = _level_size(case)
+        fit = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": size.n_rows}
+    elif has(fitted, "centers_", "center_rows_"):  # of a pass over the rows with every setting known
+        adaptive = next((way for way in ways or () if way.fit.startswith("AdaptiveKernelRidge")), None)
+        if adaptive is not None:
+            fit = {"n_flops": adaptive.n_flops, "n_bytes": adaptive.n_bytes, "n_rows": len(case.y_ref)}
+    elif has(fitted, "slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_"):  # of the nodes' solves
+        shared = getattr(fitted, "local_solver", "exact") == "nystroem"
+        nodes = make_plan(fitted.slices_, fitted.n_nodes_, fitted.n_features_in_, fitted.max_per_slice, shared=shared)
+        fit = {"n_flops": nodes.n_flops, "n_bytes": nodes.n_bytes, "n_rows": nodes.n_rows}
+    plain_ways = [{name: value for name, value in vars(way).items() if name != "seconds"} for way in ways or ()]
+    return known(fit=fit, n_fits=_n_fits(fitted), prediction=_prediction_cost(case), ways=plain_ways or None)
+
+
+def _n_fits(fitted: Any) -> Any:
+    return fitted.tuning_.n_fits if has(fitted, "tuning_.n_fits") else None
+
+
+def _prediction_cost(case: ReportInput) -> dict[str, Any] | None:
+    """Kernel values for one prediction, of cells on average over the training rows, and bytes of the model."""
+    fitted = case.fitted
+    if has(fitted, "loo_prediction_", "n_features_in_"):
+        size = _level_size(case)
+        level_one = case.of_output(getattr(fitted, "global_", None))
+        values = 0.0 if level_one is None else float(len(level_one.centers))
+        models = (fitted._model,) if not hasattr(fitted, "locals_") else case.of_output(fitted.locals_)
+        for cells in (model.cells for model in models if model is not None):
+            values += float(np.sum(np.diff(cells.rows.starts).astype(np.float64) ** 2) / max(1, len(cells.points)))
+        return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
+    points = getattr(fitted, "centers_", None)
+    points = getattr(fitted, "X_fit_", None) if points is None else points
+    if points is None or not has(fitted, "dual_coef_"):
+        return None
+    return {"n_values": len(points), "n_bytes": points.nbytes + np.asarray(fitted.dual_coef_).nbytes}
+
+
+def _level_size(case: ReportInput) -> Any:
+    predictions = case.fitted.loo_prediction_
+    n_outputs = 1 if predictions.ndim == 1 else predictions.shape[1]
+    return case.fitted._size(len(predictions), case.fitted.n_features_in_, n_outputs)
+
+
+def reproduce(case: ReportInput) -> dict[str, Any]:
+    """How to get the same model and the same numbers again."""
+    model, fitted = case.model, case.fitted
+    parameters, seed = None, None
+    if has(fitted, "get_params"):
+        parameters = {name: shown(value) for name, value in model.get_params(deep=True).items()}
+    if has(fitted, "random_state"):
+        seed = {"value": shown(fitted.random_state), "fixed": isinstance(fitted.random_state, Integral)}
+    n_rows, n_features = np.shape(case.X)[:2]
+    versions = {"skewridge": __version__, "python": platform.python_version()}
+    return known(
+        code=repr(model),
+        parameters=parameters,
+        seed=seed,
+        data={"n_rows": n_rows, "n_features": n_features, "checksum": checksum(case.X, case.y)},
+        versions={**versions, **{name: _version(name) for name in PACKAGES}},
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def checksum(X: Any, y: Any = None) -> str:
+    """Return the SHA-256 of a table and a response: the same for an array and a frame of the same numbers.
+
+    Columns are hashed one after the other, numbers as little-endian float64 and anything else as text, so that neither
+    precision, memory order nor column names count; the order of rows and columns does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge.reporting import checksum
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> checksum(X) == checksum(np.asfortranarray(X, dtype=np.float32))
+    True
+    >>> checksum(X) == checksum(X[::-1])
+    False
+    """
+    digest = hashlib.sha256(repr(np.shape(X)).encode())
+    for column in [*_columns(X), *([] if y is None else _columns(y))]:
+        try:
+            digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
+        except (TypeError, ValueError):
+            digest.update("\x1f".join(str(value) for value in column).encode())
+    return digest.hexdigest()
+
+
+def _columns(X: Any) -> Iterator[Any]:
+    """The columns of a frame, a sparse matrix or an array, one at a time."""
+    if hasattr(X, "columns"):
+        yield from (X[name] for name in X.columns)
+    elif hasattr(X, "tocsc"):
+        by_column = X.tocsc()
+        yield from (by_column[:, [f]].toarray() for f in range(X.shape[1]))
+    else:
+        yield from np.atleast_2d(np.asarray(X).T)
