@@ -21,7 +21,7 @@ from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job, run
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.kernels import Kernel
-from skewridge.linalg.lapack import lower_solve
+from skewridge.linalg.cholesky import lower_solve
 from skewridge.ridge.lowrank import make_basis
 
 BANDWIDTH, PENALTY = 0.5, 1e-5

@@ -7,7 +7,6 @@ cell of 1,000 rows: dpotrf, dtrtri and its kernel values. Limits: 1.6 and 1.4 ti
 and 1 ms for one, by a model of 15,000 x 16; two threads in 0.65 of the time of one.
 """
 
-import ctypes
 import time
 import warnings
 
@@ -19,19 +18,11 @@ from skewridge import SkewRidge
 from skewridge.cells.fit import solve_cell
 from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel
-from skewridge.linalg.lapack import cholesky, routine
+from skewridge.linalg.cholesky import cholesky, lapack
 from skewridge.ridge.leave_one_out import leave_one_out
 from skewridge.ridge.local import Workspace
 
 KERNEL = Kernel("matern32", bandwidth=1.0)
-
-
-def lapack(name, n_arguments, *given):
-    """Call a routine on the lower triangle of a C-ordered matrix, the last of the arguments."""
-    *letters, a = given
-    n, info = ctypes.c_int(len(a)), ctypes.c_int()
-    size, data = ctypes.byref(n), ctypes.c_void_p(a.ctypes.data)
-    routine(name, n_arguments)(*letters, size, data, size, ctypes.byref(info))
 
 
 def step():
@@ -42,7 +33,7 @@ def step():
 
     def bare():
         factor = cholesky(G.copy())
-        lapack("dpotri", 5, b"U", factor)
+        lapack("potri", factor, b"U", len(factor), factor, len(factor))
         return factor.T @ factor
 
     ours, _ = timed(lambda: leave_one_out(KERNEL, Z, Y, 0.01, trend=1.0, Q=Q), 15)
@@ -60,7 +51,7 @@ def cell():
         KERNEL.gram_lower(Z, room)
         room.reshape(-1)[::1001] += 0.01
         cholesky(room)
-        lapack("dtrtri", 6, b"U", b"N", room)
+        lapack("trtri", room, b"U", b"N", len(room), room, len(room))
 
     ours, _ = timed(lambda: solve_cell(KERNEL, Z, Y, f, q, ridge=0.01, trend=1.0, workspace=workspace), 15)
     ratio = ours / timed(bare, 15)[0]

@@ -19,8 +19,7 @@ from study import risk_surface
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job, one_blas_thread
 from skewridge.execution.memory import Budget
-from skewridge.kernels import Kernel
-from skewridge.kernels.heuristics import median_bandwidth
+from skewridge.kernels import Kernel, median_bandwidth
 from skewridge.nodes.criteria import pair_risk
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.planning import PartitionSettings

@@ -21,9 +21,8 @@ import numpy as np
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import one_blas_thread
-from skewridge.kernels import Kernel
-from skewridge.kernels.heuristics import median_bandwidth
-from skewridge.linalg.ridge_path import reduce_node, solve_path
+from skewridge.kernels import Kernel, median_bandwidth
+from skewridge.linalg.tridiagonal import solve_path
 
 CELLS = list(itertools.product((2000, 10_000), (1, 2, 4, 6), (1, 2), (1, 2)))  # N, d, peaks, algorithm
 NODES = {2000: 20, 10_000: 100}
@@ -39,7 +38,7 @@ COLUMNS = ("N", "d", "peaks", "algorithm", "seed", "criterion", "mse", "least", 
 
 def node_coefficients(gram, y, penalties):
     """(K + n penalty I)^-1 y for every penalty, without leverages."""
-    return solve_path(reduce_node(gram, y), penalties, rows=np.empty(0, dtype=int)).coef
+    return solve_path(gram, y, penalties, rows=np.empty(0, dtype=int)).coef
 
 
 def risk_surface(X, y, X_test, truth, allocation, bandwidths, penalties=PENALTIES):

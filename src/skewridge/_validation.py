@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from datetime import date, time, timedelta
-from functools import cache
-from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
 from types import FrameType
@@ -16,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from skewridge._garbage import no_collection
 
 TINIEST = 1e-303  # a smaller range is none: numbers so close to the least there are cannot be divided by
 LARGEST = 1e150  # squares of larger numbers overflow
@@ -276,24 +271,3 @@ def format_bytes(n_bytes: float) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.3g} {unit}"
     return f"{n_bytes:.0f} bytes"
-
-
-def compiles() -> bool:
-    """Whether numba is there, can be imported, and is not switched off (NUMBA_DISABLE_JIT=1)."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and _imports_numba()
-
-
-@cache
-def _imports_numba() -> bool:
-    """Import numba, once and only when compiled loops are about to be used: half a second."""
-    try:
-        with no_collection():
-            import_module("numba")
-    except (ImportError, OSError, ValueError) as error:  # such as a numpy that it does not go with
-        if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
-            warn_user(
-                f"numba is installed and cannot be imported ({error}); plain loops are used, many times slower. "
-                "Install a numba that goes with this numpy, or uninstall it."
-            )
-        return False
-    return True

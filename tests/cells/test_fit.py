@@ -7,9 +7,9 @@ from skewridge.cells.fit import CellSettings, fit_bytes, fit_cells
 from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import random_partitions, rows_of_cells
 from skewridge.execution.job import Job
-from skewridge.kernels import KERNELS, _numpy
-from skewridge.kernels import kernel as kernel_module
+from skewridge.kernels import KERNELS
 from tests import naive
+from tests.kernels import oracle
 
 IN_CELLS = [name for name in KERNELS if name not in ("polynomial", "sobolev")]
 
@@ -49,11 +49,11 @@ def cells_of_fit(Z, settings):
     return parts, rows_of_cells(parts.cells_of(Z), parts.n_cells, seed=settings.seed, cell_size=settings.cell_size)
 
 
-@pytest.fixture(params=["compiled", "plain"])
+@pytest.fixture(params=["compiled", "oracle"])
 def loops(request, monkeypatch):
-    """Both homes of the loops."""
-    if request.param == "plain":
-        monkeypatch.setattr(kernel_module, "loops_module", lambda: _numpy)
+    """The compiled loops, and their oracle."""
+    if request.param == "oracle":
+        oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     return request.param
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skewridge.cells.partition import LEAF, SPLIT_ROWS, _quantile, random_partitions, rows_of_cells
-from skewridge.kernels import _numpy
+from tests.kernels import oracle
 
 
 def walk(partitions, root, z):
@@ -48,7 +48,7 @@ def test_replay_on_new_rows_walks_down_the_tree():
     assert partitions.cells_of(new).tolist() == expected
     assert partitions.cells_of(new.astype(np.float32)[:0]).shape == (0, 3)
     plain = np.empty((50, 3), dtype=np.int64)
-    _numpy.leaves_of(new, partitions.roots, partitions.feature, partitions.cut, partitions.child, plain)
+    oracle.leaves_of(new, partitions.roots, partitions.feature, partitions.cut, partitions.child, plain)
     assert plain.tolist() == expected
 
 

@@ -18,7 +18,7 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job
 from skewridge.features.forms import ScaledForms
-from skewridge.kernels.heuristics import penalty_rule
+from skewridge.kernels import penalty_rule
 
 X, Y = make_peaks(500, 2, weights=(1, 1), random_state=0)
 

@@ -5,8 +5,7 @@ from skewridge.centers.scales import LearningRows, ScaledKernel, scale_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.features.forms import NEGLIGIBLE, ScaledForms, learn_forms
 from skewridge.features.scaling import Scaling, standard_scaling
-from skewridge.kernels import Kernel
-from skewridge.kernels.heuristics import median_bandwidth
+from skewridge.kernels import Kernel, median_bandwidth
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.learning import learn_kernel
 

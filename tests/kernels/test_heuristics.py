@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from skewridge.kernels.heuristics import median_bandwidth, penalty_rule
+from skewridge.kernels import median_bandwidth, penalty_rule
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,15 @@
 import numpy as np
 import pytest
 
-from skewridge.linalg.inverse_factor import LEAF, inverse_factor, inverse_solve, lower_inverse, lower_multiply
-from skewridge.linalg.lapack import NotPositiveDefinite, squared_columns
+from skewridge.linalg.cholesky import (
+    LEAF,
+    NotPositiveDefinite,
+    inverse_factor,
+    inverse_solve,
+    lower_inverse,
+    lower_multiply,
+    squared_columns,
+)
 
 SIZES = [1, 2, 7, LEAF, LEAF + 1, LEAF + 2, 130, 391]
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.linalg.lapack import add_gram
+from skewridge.linalg.cholesky import add_gram
 
 
 def spread(n):

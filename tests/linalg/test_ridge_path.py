@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.linalg import _tridiagonal_compiled, _tridiagonal_numpy
-from skewridge.linalg.lapack import tridiagonalise
-from skewridge.linalg.ridge_path import reduce_node, solve_path
+from skewridge.linalg import _tridiagonal_compiled
+from skewridge.linalg.tridiagonal import solve_path, tridiagonalise
 from tests import naive
+from tests.linalg import oracle
 
 
 def random_node(n, weighted, seed):
@@ -27,7 +27,7 @@ def brute_force(K, y, penalty, weights):
 def test_a_path_equals_explicit_solves_at_every_penalty(n, weighted, seed):
     K, y, weights = random_node(n, weighted, seed)
     penalties = np.logspace(-5, 1, 7)
-    path = solve_path(reduce_node(np.tril(K), y, weights), penalties)
+    path = solve_path(np.tril(K), y, penalties, weights)
     for p, penalty in enumerate(penalties):
         coef, hat = brute_force(K, y, penalty, weights)
         np.testing.assert_allclose(path.coef[p], coef, rtol=1e-7, atol=1e-9 * np.abs(coef).max())
@@ -42,7 +42,7 @@ def test_left_out_equals_refits_without_the_row(weighted):
     K, y, weights = random_node(15, weighted, 0)
     penalty = 0.01
     w = np.ones(15) if weights is None else weights
-    path = solve_path(reduce_node(np.tril(K), y, weights), np.array([penalty]))
+    path = solve_path(np.tril(K), y, np.array([penalty]), weights)
     for i in range(15):
         rest = np.arange(15) != i
         coef = np.linalg.solve(K[np.ix_(rest, rest)] + penalty * w.sum() * np.diag(1 / w[rest]), y[rest])
@@ -54,8 +54,8 @@ def test_leverages_of_some_rows_are_those_of_all(n, weighted, data):
     K, y, weights = random_node(n, weighted, n)
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), dtype=int)
     penalties = np.logspace(-3, 0, 3)
-    whole = solve_path(reduce_node(np.tril(K), y, weights), penalties)
-    some = solve_path(reduce_node(np.tril(K), y, weights), penalties, rows)
+    whole = solve_path(np.tril(K), y, penalties, weights)
+    some = solve_path(np.tril(K), y, penalties, weights, rows)
     np.testing.assert_allclose(some.unexplained, whole.unexplained[:, rows], rtol=1e-9)
     np.testing.assert_allclose(some.left_out, whole.left_out[:, rows], rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(some.coef, whole.coef, rtol=1e-9, atol=1e-12)
@@ -80,18 +80,18 @@ def test_a_reduction_leaves_the_upper_triangle_alone(n, weighted):
     K, y, weights = random_node(n, weighted, 3)
     above = np.triu(np.random.default_rng(0).normal(size=(n, n)), 1)
     shared = np.tril(K) + above
-    path = solve_path(reduce_node(shared, y, weights), np.logspace(-3, 0, 3))
+    path = solve_path(shared, y, np.logspace(-3, 0, 3), weights)
     np.testing.assert_array_equal(np.triu(shared, 1), above)
-    apart = solve_path(reduce_node(np.tril(K), y, weights), np.logspace(-3, 0, 3))
+    apart = solve_path(np.tril(K), y, np.logspace(-3, 0, 3), weights)
     np.testing.assert_array_equal(path.coef, apart.coef)
 
 
-def test_the_plain_solves_equal_the_compiled_ones():
+def test_the_compiled_solves_equal_their_oracle():
     rng = np.random.default_rng(0)
     n, shifts = 30, np.array([0.1, 1.0, 7.0])
     diagonal, off, z, basis = rng.random(n) + 2.5, rng.normal(size=n - 1), rng.normal(size=n), rng.normal(size=(n, 4))
     found = []
-    for home in (_tridiagonal_compiled, _tridiagonal_numpy):
+    for home in (_tridiagonal_compiled, oracle):
         pivots, below = np.empty((3, n)), np.zeros((3, n))
         home.factorise_shifted(diagonal, off, shifts, pivots, below)
         x, leverage = np.empty((3, n)), np.empty((3, 4))

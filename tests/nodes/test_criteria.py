@@ -6,7 +6,7 @@ import pytest
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
-from skewridge.linalg.ridge_path import reduce_node, solve_path
+from skewridge.linalg.tridiagonal import solve_path
 from skewridge.nodes.criteria import cp, dgcv, error_products, gcv, jackknife_error, mean_risk
 from skewridge.nodes.criteria import pair_risk as pair_risk_of
 from skewridge.nodes.partition import partition_rows
@@ -121,7 +121,7 @@ def test_gcv_and_cp_equal_the_explicit_hat_matrix_of_a_node(data, slices, focus)
 def test_unweighted_gcv_is_the_textbook_formula(data):
     X, y = data
     K_ = naive.gram("gaussian", X, X, bandwidth=0.3)
-    path = solve_path(reduce_node(np.tril(K_), y), PENALTIES)
+    path = solve_path(np.tril(K_), y, PENALTIES)
     for p, penalty in enumerate(PENALTIES):
         hat = K_ @ np.linalg.inv(K_ + N * penalty * np.eye(N))
         r = y - hat @ y

@@ -7,8 +7,7 @@ from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
-from skewridge.kernels import KERNELS
-from skewridge.kernels.heuristics import median_bandwidth, penalty_rule
+from skewridge.kernels import KERNELS, median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores
 from skewridge.nodes.planning import PartitionSettings
 from skewridge.nodes.search import CRITERIA, Data, _lowest, _trials

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from skewridge.kernels import Kernel, _numpy
-from skewridge.kernels import kernel as kernel_module
+from skewridge.kernels import Kernel
 from skewridge.ridge.draws import Balls, RandomBatches, varies
+from tests.kernels import oracle
 
 
 def balls(Z, Y, size, name="matern32", seed=0):
@@ -46,7 +46,7 @@ def test_a_batch_holds_at_most_two_thirds_of_the_rows_unless_they_are_few(rows, 
 def test_balls_are_the_nearest_rows_in_the_metric(rows, name, plain, monkeypatch):
     Z, Y, scales = rows
     if plain:
-        monkeypatch.setattr(kernel_module, "loops_module", lambda: _numpy)
+        oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     found = balls(Z, Y, 101, name).draw(5, scales)
     gaps = np.abs(Z - Z[found.rows[0]]) * scales
     distances = gaps.sum(axis=1) if name == "laplacian" else np.sum(gaps**2, axis=1)

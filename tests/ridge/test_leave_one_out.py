@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, _numpy, make_kernel
-from skewridge.kernels import kernel as kernel_module
-from skewridge.ridge import leave_one_out as module
+from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, make_kernel
 from skewridge.ridge.leave_one_out import leave_one_out, left_out_errors
+from tests.kernels import oracle
 
 SCALED = [name for name in KERNELS if name not in BANDWIDTH_FREE]
 CASES = ["plain", "trend", "trends", "weights", "frequencies", "groups", "outputs", "everything"]
@@ -137,8 +136,7 @@ def test_the_plain_loops_give_the_same(name, monkeypatch):
     Z, Y, more = problem("everything", n=70, d=6)
     kernel = some_kernel(name, Z)
     compiled = leave_one_out(kernel, Z, Y, 0.1, **more)
-    monkeypatch.setattr(kernel_module, "loops_module", lambda: _numpy)
-    monkeypatch.setattr(module, "loops_module", lambda: _numpy)
+    oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     plain = leave_one_out(kernel, Z, Y, 0.1, **more)
     np.testing.assert_allclose(plain.errors, compiled.errors, atol=1e-10)
     np.testing.assert_allclose(plain.log_scales, compiled.log_scales, atol=1e-10)

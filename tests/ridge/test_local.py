@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skewridge.kernels import Kernel, _compiled, _numpy
-from skewridge.kernels import kernel as kernel_module
-from skewridge.linalg.inverse_factor import lower_inverse
-from skewridge.linalg.lapack import NotPositiveDefinite, cholesky, cholesky_solve, squared_columns
+from skewridge.kernels import Kernel
+from skewridge.linalg.cholesky import NotPositiveDefinite, cholesky, cholesky_solve, lower_inverse, squared_columns
 from skewridge.response.allocation import Allocation
 from skewridge.ridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
 from tests import naive
+from tests.kernels import oracle
 
 
 @pytest.fixture
@@ -121,9 +120,10 @@ def test_a_singular_node_is_named_with_size_penalty_and_remedy():
         factorise(Kernel("gaussian", bandwidth=1e3), X, 1e-25, workspace=Workspace(), node=7)
 
 
-@pytest.mark.parametrize("loops", [_compiled, _numpy])
+@pytest.mark.parametrize("loops", ["compiled", "oracle"])
 def test_the_first_node_that_fails_is_named(loops, monkeypatch):
-    monkeypatch.setattr(kernel_module, "loops_module", lambda: loops)
+    if loops == "oracle":
+        oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     X = np.vstack([np.arange(5.0)[:, None], np.zeros((40, 1))])
     held = Allocation(np.arange(45), np.array([0, 5, 45]))
     nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), held)
@@ -131,12 +131,13 @@ def test_the_first_node_that_fails_is_named(loops, monkeypatch):
         nodes.solve(np.array([0, 1]), Workspace())
 
 
-@pytest.mark.parametrize("loops", [_compiled, _numpy])
+@pytest.mark.parametrize("loops", ["compiled", "oracle"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 2e-3)])
 @pytest.mark.parametrize("d", [2, 20])
 def test_nodes_solve_the_papers_equation_whatever_the_batches(loops, weighted, dtype, rtol, d, monkeypatch):
-    monkeypatch.setattr(kernel_module, "loops_module", lambda: loops)
+    if loops == "oracle":
+        oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     rng = np.random.default_rng(0)
     X, y = rng.random((60, d)).astype(dtype), rng.normal(size=60)
     w = rng.random(60) + 0.5 if weighted else None
@@ -217,28 +218,3 @@ def test_compiled_solves_read_no_freed_memory():
         [sys.executable, "-c", SOLVES], env={**os.environ, **switches}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-FITS = """
-import sys
-import warnings
-warnings.simplefilter("ignore")
-{hide}
-import numpy as np
-from skewridge import AdaptiveKernelRidge, DacKernelRidge
-from skewridge.datasets import make_peaks
-X, y = make_peaks(120, 2, random_state=0)
-models = [DacKernelRidge(n_nodes=2, random_state=0), AdaptiveKernelRidge(random_state=0)]
-print(*np.concatenate([model.fit(X, y).predict(X[:5]) for model in models]))
-"""
-
-
-def test_everything_works_without_numba():
-    values = []
-    for hide in ("", "sys.modules['numba'] = None"):
-        done = subprocess.run(
-            [sys.executable, "-c", FITS.format(hide=hide)], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        values.append(np.array(done.stdout.split(), dtype=float))
-    np.testing.assert_allclose(values[1], values[0], rtol=1e-6)

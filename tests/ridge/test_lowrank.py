@@ -7,7 +7,7 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.job import Job
 from skewridge.execution.passes import BLOCK_ROWS, predict_rows
 from skewridge.kernels import make_kernel
-from skewridge.linalg.lapack import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
+from skewridge.linalg.cholesky import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
 from skewridge.ridge.lowrank import (
     TOLERANCE,
     leverages,

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.progress import Stage
-from skewridge.linalg.inverse_factor import inverse_factor
+from skewridge.linalg.cholesky import inverse_factor
 
 TRIAL_ROWS = 500
 TRIAL_SECONDS = 0.1

@@ -13,10 +13,15 @@ from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, random_partitions, rows_of_cells
 from skewridge.execution.following import part
 from skewridge.execution.job import Job, run
-from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name
-from skewridge.kernels.kernel import loops_module
-from skewridge.linalg.inverse_factor import inverse_factor, inverse_solve
-from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, lower_square, squared_columns
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name, loops
+from skewridge.linalg.cholesky import (
+    NotPositiveDefinite,
+    add_gram,
+    inverse_factor,
+    inverse_solve,
+    lower_square,
+    squared_columns,
+)
 from skewridge.response.grouping import share_groups
 from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.local import Workspace
@@ -255,7 +260,7 @@ def _left_out_errors(inverse: FloatArray, ones: FloatArray, coef: FloatArray, gr
     if np.all(groups == groups[0]):
         return np.full_like(coef, np.nan)
     P = np.empty_like(inverse)
-    loops_module().project_out_mean(lower_square(inverse), ones, float(total), P)
+    loops().project_out_mean(lower_square(inverse), ones, float(total), P)
     return errors_by_group(P, coef, groups)
 
 

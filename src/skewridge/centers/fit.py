@@ -19,8 +19,7 @@ from skewridge.execution.memory import Budget
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
-from skewridge.linalg.inverse_factor import lower_inverse
-from skewridge.linalg.lapack import squared_columns
+from skewridge.linalg.cholesky import lower_inverse, squared_columns
 from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
 from skewridge.ridge.lowrank import (

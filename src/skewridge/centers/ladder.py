@@ -28,8 +28,7 @@ from skewridge.execution.chunked import prefetch
 from skewridge.execution.following import forget
 from skewridge.execution.job import Job
 from skewridge.features.scaling import Scaling, standard_scaling
-from skewridge.kernels import BANDWIDTH_FREE
-from skewridge.kernels.heuristics import penalty_rule
+from skewridge.kernels import BANDWIDTH_FREE, penalty_rule
 from skewridge.ridge.learned_kernel import LearnedKernel
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)

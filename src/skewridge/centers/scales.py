@@ -9,8 +9,7 @@ from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.settings import CenterSettings
 from skewridge.features.forms import FeatureForms, ScaledForms, learn_forms, scale_forms
 from skewridge.features.scaling import Scaling
-from skewridge.kernels import BANDWIDTH_FREE, Kernel
-from skewridge.kernels.heuristics import MEDIAN_ROWS, median_bandwidth
+from skewridge.kernels import BANDWIDTH_FREE, MEDIAN_ROWS, Kernel, median_bandwidth
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.learning import learn_kernel
 

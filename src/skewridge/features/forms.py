@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from skewridge._typing import BoolArray, FloatArray, IntArray, PicklesFields
 from skewridge._validation import TINIEST
 from skewridge.features.scaling import CONSTANT, moments
-from skewridge.kernels.kernel import loops_module
+from skewridge.kernels import loops
 
 MOST_DEVIATIONS = 8.0  # standardised values are clipped here
 MOST_SCORE = 3.0  # and normal scores here
@@ -53,7 +53,7 @@ class FeatureForms(PicklesFields):
                 f"learned from; got an array of shape {X.shape}"
             )
         out = np.empty((len(X), len(self)))
-        loops_module().interpolate(np.ascontiguousarray(X, dtype=np.float64), *self._packed, out)
+        loops().interpolate(np.ascontiguousarray(X, dtype=np.float64), *self._packed, out)
         return out
 
     @cached_property
@@ -159,7 +159,7 @@ def _unit_spread(
 def interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:
     """Piecewise linear, flat beyond the ends, (n,); by shares of an interval, which cannot overflow."""
     out, first = np.empty((len(x), 1)), np.zeros(1, dtype=np.int64)
-    loops_module().interpolate(x[:, None], first, knots, scores, np.array([0, len(knots)]), out)
+    loops().interpolate(x[:, None], first, knots, scores, np.array([0, len(knots)]), out)
     return out[:, 0]
 
 

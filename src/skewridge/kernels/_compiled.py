@@ -1,12 +1,12 @@
-"""Compiled loops: similarities, kernel profiles, and products that never hold more than a tile.
+"""Compiled loops: similarities, kernel values, and products that never hold more than a tile.
 
 Everything here is compiled on first use by numba, releases the GIL and works on *prepared* points (see
 ``Kernel.prepare``), so a bandwidth never appears. The left points come as rows ``(n, d)``, the right points
 feature by feature ``(d, m)``: every inner loop then runs over contiguous memory and is vectorised.
 
 Functions that call each other share this file because numba's cache does not notice changes elsewhere. What belongs to
-one kernel stands in ``_compiled_distances`` and ``_compiled_profiles`` and is called by address: ``calls`` has two
-addresses, of similarities and of kernel values unless said, and the kernel's code.
+one kernel stands in ``_compiled_rows`` and is called by address: ``calls`` has two addresses, of similarities and of
+kernel values unless said, and the kernel's code.
 """
 
 from functools import wraps
@@ -16,22 +16,19 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from skewridge.kernels._row_calls import (
+from skewridge.kernels._compiled_rows import (
     LAPLACIAN,
     POLYNOMIAL,
     SOBOLEV,
+    address_of,
     call_distances,
     call_moments,
     call_profile,
     call_similarity,
-    distances_of,
-    moments_of,
-    profile_of,
-    similarity_of,
-    slope_of,
 )
-from skewridge.linalg._compiling import called, inner, loop, shared
-from skewridge.linalg.lapack import NOT_FINITE
+from skewridge.kernels.kernel import KERNELS
+from skewridge.linalg._tridiagonal_compiled import called, inner, loop, shared
+from skewridge.linalg.cholesky import NOT_FINITE
 
 TILE_ROWS = 64
 TILE_COLUMNS = 512  # one tile of right points and one row of kernel values stay in the first-level cache
@@ -39,14 +36,15 @@ TRANSPOSE_TILE = 32
 MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them each
 
 
-def _by_kernel(first, second):  # type: ignore[no-untyped-def]
-    """Let a loop be called with a kernel's code: its row functions are looked up, compiled if need be."""
+def _by_kernel(first="similarity", second="value"):  # type: ignore[no-untyped-def]
+    """Let a loop be called with a kernel: its row functions are looked up, compiled if need be."""
 
     def decorate(compiled):  # type: ignore[no-untyped-def]
         @wraps(compiled)
-        def call(code, degree, points, *others):  # type: ignore[no-untyped-def]
-            dtype = points.dtype
-            return compiled((first(code, dtype), second(code, dtype), code), degree, points, *others)
+        def call(kernel, points, *others):  # type: ignore[no-untyped-def]
+            code, dtype = KERNELS.index(kernel.name), points.dtype
+            calls = address_of(first, code, dtype), address_of(second, code, dtype), code
+            return compiled(calls, kernel.degree, points, *others)
 
         return call
 
@@ -85,23 +83,14 @@ def _from_products(calls, row, own, norms, m):
 
 
 @shared()
-def _gram_lower(calls, degree, left, right, out):
-    """The lower triangle (diagonal included) of k(X, X); right is left feature by feature."""
+def _cross(calls, degree, left, right, lower, out):
+    """k(X, Z), or its lower triangle, diagonal included."""
     first = np.int64(0)  # a literal 0 would be compiled for once more
     for i in range(left.shape[0]):
-        _kernel_row(calls, degree, left[i], right, first, i + 1, out[i])
+        _kernel_row(calls, degree, left[i], right, first, i + 1 if lower else right.shape[1], out[i])
 
 
-gram_lower = _by_kernel(similarity_of, profile_of)(called(_gram_lower))
-
-
-@_by_kernel(similarity_of, profile_of)
-@loop()
-def cross(calls, degree, left, right, out):
-    """k(X, Z)."""
-    first = np.int64(0)
-    for i in range(left.shape[0]):
-        _kernel_row(calls, degree, left[i], right, first, right.shape[1], out[i])
+cross = _by_kernel()(called(_cross))
 
 
 @inner()
@@ -147,10 +136,10 @@ def _cross_blas(calls, degree, left, rows, norms, lower, out):
                     out[top + i, start + j] = values[i, j]
 
 
-cross_blas = _by_kernel(similarity_of, profile_of)(called(_cross_blas))
+cross_blas = _by_kernel()(called(_cross_blas))
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def similarity_upper(calls, degree, left, right, out, diagonal):
     """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
@@ -160,7 +149,7 @@ def similarity_upper(calls, degree, left, right, out, diagonal):
         call_similarity(calls[0], left[i], right, i + 1, n, out[i, i + 1 :])
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def similarity(calls, degree, left, right, out):
     """The similarities of X and Z."""
@@ -169,9 +158,10 @@ def similarity(calls, degree, left, right, out):
         call_similarity(calls[0], left[i], right, first, right.shape[1], out[i])
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
-def _rescaled(calls, degree, out, similarities, factor):
+def rescaled(calls, degree, out, similarities, factor):
+    """Kernel values from similarities of points that are stretched by a factor more."""
     m = out.shape[1]
     for i in range(out.shape[0]):
         for j in range(m):
@@ -179,12 +169,7 @@ def _rescaled(calls, degree, out, similarities, factor):
         call_profile(calls[1], degree, out[i], m)
 
 
-def rescaled(code, degree, similarities, factor, out):
-    """Kernel values from similarities of points that are stretched by a factor more."""
-    _rescaled(code, degree, out, similarities, factor)
-
-
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def rescaled_below(calls, degree, square, diagonal, factor):
     """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
@@ -200,15 +185,12 @@ def rescaled_below(calls, degree, square, diagonal, factor):
             call_profile(calls[1], degree, square[i], i + 1)
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def matvec(calls, degree, left, right, coef, out):
-    """k(X, Z) @ coef', one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
+    """Add k(X, Z) @ coef' to out, one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    for i in range(left.shape[0]):
-        for q in range(coef.shape[0]):
-            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         for start in range(0, m, TILE_COLUMNS):
             stop = min(start + TILE_COLUMNS, m)
@@ -227,7 +209,7 @@ def _add_residual_moments(row, coef, weight, target, out):
             out[q, j] += left * row[j]
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def residual_moments(calls, degree, left, right, coef, weights, targets, out):
     """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
@@ -243,7 +225,7 @@ def residual_moments(calls, degree, left, right, coef, weights, targets, out):
             _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targets, out):
     """residual_moments with inner products by BLAS, see matvec_blas."""
@@ -276,7 +258,7 @@ def _nearest(calls, x, low, high, near):
             near[b] += gap if calls[2] == LAPLACIAN else gap * gap
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out):
     """matvec without the boxes of right points whose similarity to a left point is beyond reach.
@@ -284,9 +266,6 @@ def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out)
     The corners of the boxes come feature by feature, (d, B).
     """
     row, near = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(low.shape[1], dtype=left.dtype)
-    for i in range(left.shape[0]):
-        for q in range(coef.shape[0]):
-            out[i, q] = 0.0
     for i in range(left.shape[0]):
         _nearest(calls, left[i], low, high, near)
         for b in range(near.size):
@@ -305,7 +284,7 @@ def _gather(points, rows, right):
             right[f, j] = point[f]
 
 
-@_by_kernel(distances_of, profile_of)
+@_by_kernel("pair")
 @loop()
 def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
@@ -320,9 +299,6 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
             most = starts[c + 1] - starts[c]
     right = np.empty((points.shape[1], most), dtype=points.dtype)
     row, other = np.empty(TILE_COLUMNS, dtype=left.dtype), np.empty(TILE_COLUMNS, dtype=left.dtype)
-    for i in range(left.shape[0]):
-        for q in range(coef.shape[0]):
-            out[i, q] = 0.0
     top, n = 0, left.shape[0]
     while top < n:
         bottom = top + 1
@@ -343,15 +319,12 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
         top = bottom
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def matvec_blas(calls, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
     block, tile = _tile_of(left)
-    for i in range(left.shape[0]):
-        for q in range(coef.shape[0]):
-            out[i, q] = 0.0
     for top in range(0, n, TILE_ROWS):
         n_rows = min(TILE_ROWS, n - top)
         _copy_rows(left, top, n_rows, block)
@@ -401,7 +374,7 @@ def _node_gram(calls, degree, points, norms, own, matrix):
         for i in range(n):
             for f in range(d):
                 right[f, i] = left[i, f]
-        _gram_lower(calls, degree, left, right, matrix)
+        _cross(calls, degree, left, right, True, matrix)
 
 
 @inner()
@@ -438,7 +411,7 @@ def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
     return ints[2]
 
 
-@_by_kernel(similarity_of, profile_of)
+@_by_kernel()
 @loop()
 def solve_nodes(
     calls, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
@@ -475,15 +448,12 @@ def _direction(calls, u, z):
     return u - z
 
 
-@_by_kernel(similarity_of, slope_of)
+@_by_kernel(second="slope")
 @loop()
 def gradient(calls, degree, left, right, coef, out):
-    """d/dx of k(x, Z) @ coef at every left point, one tile of slopes at a time."""
+    """Add d/dx of k(x, Z) @ coef at every left point to out, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
     row = np.empty(TILE_COLUMNS, dtype=left.dtype)
-    for i in range(n):
-        for f in range(left.shape[1]):
-            out[i, f] = 0.0
     for start in range(0, m, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, m)
         for i in range(n):
@@ -497,11 +467,8 @@ def gradient(calls, degree, left, right, coef, out):
 
 
 @loop()
-def distances_from(code, x, scales, right, out):
-    """Distances from x to every right point, features times their scales.
-
-    1-norms for the laplacian, else squared.
-    """
+def distances_from(absolute, x, scales, right, out):
+    """Distances from x to every right point, features times their scales: absolute ones, or squared."""
     for start in range(0, out.size, TILE_COLUMNS):
         stop = min(start + TILE_COLUMNS, out.size)
         part = out[start:stop]
@@ -509,7 +476,7 @@ def distances_from(code, x, scales, right, out):
             part[j] = 0.0
         for f in range(x.size):
             u, s, z = x[f], scales[f], right[f, start:stop]
-            if code == LAPLACIAN:
+            if absolute:
                 for j in range(part.size):
                     part[j] += s * abs(u - z[j])
             else:
@@ -547,18 +514,16 @@ def _add_pulls(row, curvature, v, a, i, pulls):
         row[j] *= pulls[j]
 
 
-@_by_kernel(moments_of, slope_of)
+@_by_kernel("moments", "slope")
 @loop(fastmath={"contract"})
 def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
-    """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f for every feature f, at s = 1.
+    """Add sum_ij W_ij dk(s x_i, s x_j) / dlog s_f to out for every feature f, at s = 1.
 
     W = curvature - (v'a + a'v) / 2 with v and a, (p, n); it and similarities are read above the
     diagonal: the halves are equal, and a row's distance to itself is 0.
     """
     n = left.shape[0]
     buffer, pulls = np.empty(n), np.empty(n)
-    for f in range(out.size):
-        out[f] = 0.0
     for i in range(n - 1):
         row = buffer[: n - i - 1]
         for j in range(row.size):

@@ -1,4 +1,4 @@
-"""A kernel and its products with points.
+"""A kernel, its products with points, and the penalty and bandwidth that go with the data's size and spread.
 
 Every kernel is a profile of a similarity of *prepared* points: features divided by the bandwidth, or scaled
 to the training range (sobolev), or as they are (polynomial).
@@ -7,24 +7,36 @@ to the training range (sobolev), or as they are (polynomial).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skewridge._garbage import no_collection
+from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray
-from skewridge._validation import check_choice, check_integer, check_magnitude, check_real, compiles
-from skewridge.kernels.product import Product, centred, check_widths, make_product, squared_norms, suits_blas
+from skewridge._validation import check_choice, check_integer, check_magnitude, check_real
+from skewridge.kernels.product import (
+    Product,
+    arranged,
+    centred,
+    check_widths,
+    halves,
+    loops,
+    skipping_reach,
+    squared_norms,
+    suits_blas,
+)
+
+if TYPE_CHECKING:
+    from skewridge.execution.chunked import RowData
 
 KERNELS = ("gaussian", "matern12", "matern32", "matern52", "laplacian", "polynomial", "sobolev")
 BANDWIDTH_FREE = ("polynomial", "sobolev")
 MAX_DEGREE = 100
 NEGLIGIBLE = 1e-12  # kernel values below this may be skipped: an error of at most this times the coefficients' 1-norm
 LEAST_RANGE = float(np.finfo(np.float64).tiny)  # of a feature that sobolev tells from a constant; 1 / less overflows
+MEDIAN_ROWS = 1000  # pairs among so many rows settle the median distance to about 1%
 _ALIASES = {"rbf": "gaussian", "poly": "polynomial"}
+_MATERN_SMOOTHNESS = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,7 @@ class Kernel:
 
     def prepare(self, X: FloatArray) -> FloatArray:
         """Return the points as the loops take them, (n, d): a new array, scaled, and clipped for sobolev."""
-        X = X.astype(_precision(X), copy=False)
+        X = X.astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
         if self.bandwidth is not None:
             scaled = np.empty(X.shape, dtype=X.dtype)
             with np.errstate(over="ignore"):  # what overflows is refused by name; float32 has no bandwidth below 1e-45
@@ -69,67 +81,61 @@ class Kernel:
 
     def gram(self, X: FloatArray) -> FloatArray:
         """k(X, X), (n, n), symmetric to the last bit."""
-        lower = np.tril(self.gram_lower(X, np.empty((len(X), len(X)), dtype=_precision(X))))
+        lower = np.tril(self.gram_lower(X))
         return lower + np.tril(lower, -1).T
 
     def diagonal(self, X: FloatArray) -> FloatArray:
         """k(x, x) of every row, (n,)."""
-        if self.name == "polynomial":
-            X = X.astype(_precision(X), copy=False)
-            return (1.0 + np.sum(X * X, axis=1)) ** self.degree
-        return np.prod(1.0 + self.prepare(X), axis=1) if self.name == "sobolev" else np.ones(len(X))
+        if self.name not in BANDWIDTH_FREE:
+            return np.ones(len(X))
+        points = self.prepare(X)
+        if self.name == "sobolev":
+            return np.prod(1.0 + points, axis=1)
+        return (1.0 + np.sum(points * points, axis=1)) ** self.degree
 
-    def gram_lower(self, X: FloatArray, out: FloatArray) -> FloatArray:
+    def gram_lower(self, X: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """k(X, X) into the lower triangle of out, which a factorisation needs no more than; the rest may be lost."""
         left, _ = centred(self, self.prepare(X))
+        out = np.empty((len(X), len(X)), dtype=left.dtype) if out is None else out
         if suits_blas(self, left):
-            return self._cross_blas(left, left, out, lower=True)
-        self._loop("gram_lower")(left, np.ascontiguousarray(left.T), out)
+            loops().cross_blas(self, left, left, squared_norms(left), True, out)
+        else:
+            loops().cross(self, left, np.ascontiguousarray(left.T), True, out)
         return out
 
     def cross(self, X: FloatArray, Z: FloatArray) -> FloatArray:
         """k(X, Z), (n, m), in the precision of Z."""
-        prepared = self.prepare(Z)
-        rows, center = centred(self, prepared)
+        right = self.prepare(Z)
+        left = self.prepare(X.astype(right.dtype, copy=False))
+        check_widths(left.shape[1], right.shape[1])
+        out, (rows, center) = np.empty((len(X), len(Z)), dtype=right.dtype), centred(self, right)
         if suits_blas(self, rows):
-            left = self.prepare(X.astype(rows.dtype, copy=False))
-            check_widths(left.shape[1], rows.shape[1])
-            return self._cross_blas(left - center, rows, np.empty((len(X), len(rows)), dtype=rows.dtype))
-        return self.cross_prepared(X, np.ascontiguousarray(prepared.T))
-
-    def cross_prepared(self, X: FloatArray, right: FloatArray) -> FloatArray:
-        """k(X, Z) with right = prepare_right(Z), for callers that go through X block by block."""
-        out = np.empty((len(X), right.shape[1]), dtype=right.dtype)
-        self._loop("cross")(self.prepare(X.astype(right.dtype, copy=False)), right, out)
-        return out
-
-    def _cross_blas(self, left: FloatArray, rows: FloatArray, out: FloatArray, lower: bool = False) -> FloatArray:
-        loops, code = self.loops()
-        loops.cross_blas(code, self.degree, left, rows, squared_norms(rows), lower, out)
+            loops().cross_blas(self, left - center, rows, squared_norms(rows), False, out)
+        else:
+            loops().cross(self, left, np.ascontiguousarray(right.T), False, out)
         return out
 
     def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:
         """The similarities that :meth:`rescaled_below` takes: above the diagonal of out, and the diagonal, (n,)."""
         left, diagonal = self.prepare(X), np.empty(len(X))
-        self._loop("similarity_upper")(left, np.ascontiguousarray(left.T), out, diagonal)
+        loops().similarity_upper(self, left, np.ascontiguousarray(left.T), out, diagonal)
         return diagonal
 
     def similarity_prepared(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """The similarities that :meth:`rescaled` takes, (n, m): left = prepare(X), right = prepare_right(Z)."""
+        check_widths(left.shape[1], right.shape[0])
         out = np.empty((len(left), right.shape[1]))
-        self._loop("similarity")(left, right, out)
+        loops().similarity(self, left, right, out)
         return out
 
     def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
         """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
-        loops, code = self.loops()
-        loops.rescaled(code, self.degree, similarities, self._factor(bandwidth), out)
+        loops().rescaled(self, out, similarities, self._factor(bandwidth))
         return out
 
     def rescaled_below(self, square: FloatArray, diagonal: FloatArray, bandwidth: float | None) -> FloatArray:
         """k(X, X) at another bandwidth into the lower triangle of a matrix whose upper one keeps the similarities."""
-        loops, code = self.loops()
-        loops.rescaled_below(code, self.degree, square, diagonal, self._factor(bandwidth))
+        loops().rescaled_below(self, square, diagonal, self._factor(bandwidth))
         return square
 
     def _factor(self, bandwidth: float | None) -> float:
@@ -142,7 +148,13 @@ class Kernel:
 
         Kernel values below the tolerance may be taken for 0: an error of at most tolerance * ||coef||_1.
         """
-        return make_product(self, Z, coef, tolerance)
+        rows, center = centred(self, self.prepare(Z.astype(np.float64, copy=False)))
+        starts, reach = None, skipping_reach(self, rows, tolerance)
+        if np.isfinite(reach):
+            parts = halves(rows, np.arange(len(rows)))
+            starts, order = np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+            rows, coef = rows[order], coef[:, order]
+        return arranged(self, rows, coef, center, starts, reach, np.float64)
 
     def matvec(self, X: FloatArray, Z: FloatArray, coef: FloatArray) -> FloatArray:
         """k(X, Z) @ coef, (n,), holding one tile of k(X, Z) at a time; k(Z, X) @ v is the transposed product."""
@@ -154,9 +166,13 @@ class Kernel:
         Where the kernel has a kink (matern12 and laplacian at x = z, sobolev where features meet) the value
         is half-way between the one-sided derivatives.
         """
-        out = np.empty(X.shape)
-        self._loop("gradient")(self.prepare(X), self.prepare_right(Z), coef, out)
-        return out * self._stretch(X)
+        left, right, out = self.prepare(X), self.prepare_right(Z), np.zeros(X.shape)
+        check_widths(left.shape[1], right.shape[0])
+        loops().gradient(self, left, right, coef, out)
+        if self.name != "sobolev":
+            return out if self.bandwidth is None else out * (1.0 / self.bandwidth)
+        inside = (X >= np.array(self.low)) & (X <= np.array(self.high))
+        return out * np.where(inside, self._inverse_range(), 0.0)
 
     def scale_gradient(
         self, X: FloatArray, similar: FloatArray, curvature: FloatArray, V: FloatArray, A: FloatArray
@@ -170,49 +186,15 @@ class Kernel:
         if self.name in BANDWIDTH_FREE:
             names = ", ".join(name for name in KERNELS if name not in BANDWIDTH_FREE)
             raise ValueError(f"the {self.name} kernel has no scales to learn; use one of {names}")
-        left, out = self.prepare(X), np.empty(X.shape[1])
-        columns = (np.ascontiguousarray(own.T) for own in (left, V, A))
-        self._loop("scale_gradient")(left, next(columns), similar, curvature, *columns, out)
+        left, out = self.prepare(X), np.zeros(X.shape[1])
+        right, v, a = (np.ascontiguousarray(own.T) for own in (left, V, A))
+        loops().scale_gradient(self, left, right, similar, curvature, v, a, out)
         return out
-
-    def _stretch(self, X: FloatArray) -> FloatArray | float:
-        """d prepared / d x: the chain rule of :meth:`prepare`."""
-        if self.bandwidth is not None:
-            return 1.0 / self.bandwidth
-        if self.name == "sobolev":
-            inside = (X >= np.array(self.low)) & (X <= np.array(self.high))
-            return np.where(inside, self._inverse_range(), 0.0)
-        return 1.0
 
     def _inverse_range(self) -> FloatArray:
         """1 / (high - low), and 0 for a feature whose range is 0 or as good as: its factor is then 1."""
         span = np.array(self.high) - np.array(self.low)
         return np.divide(1.0, span, out=np.zeros_like(span), where=span >= LEAST_RANGE)
-
-    def loops(self) -> tuple[Any, int]:
-        """The module of loops, and what they call this kernel."""
-        return loops_module(), KERNELS.index(self.name)
-
-    def _loop(self, name: str) -> Any:
-        loops, code = self.loops()
-
-        def call(left: FloatArray, right: FloatArray, *others: Any) -> None:
-            check_widths(left.shape[1], right.shape[0])
-            getattr(loops, name)(code, self.degree, left, right, *others)
-
-        return call
-
-
-def _precision(X: FloatArray) -> type[np.floating[Any]]:
-    """The dtype of prepared points: float32 stays, all else becomes float64."""
-    return np.float32 if X.dtype == np.float32 else np.float64
-
-
-@cache
-def loops_module() -> ModuleType:
-    """The compiled loops, imported on first use since numba takes half a second; without numba the plain ones."""
-    with no_collection():
-        return import_module(f"{__package__}.{'_compiled' if compiles() else '_numpy'}")
 
 
 def make_kernel(name: str, X: FloatArray, bandwidth: float | None = None, degree: int = 3) -> Kernel:
@@ -229,3 +211,39 @@ def check_kernel_name(name: Any) -> str:
     """Return the kernel's own name; "rbf" and "poly" are aliases."""
     name = _ALIASES.get(name, name) if isinstance(name, str) else name
     return check_choice("kernel", name, KERNELS)
+
+
+def penalty_rule(kernel: str, n_rows: float, n_features: int) -> float:
+    """Return the penalty of the rate-optimal order in the TOTAL number of rows N (Zhang, Duchi & Wainwright 2015).
+
+    1/N for gaussian (exponential eigendecay) and polynomial (finite rank); N^(-2v/(2v+1)) for eigenvalues
+    that decay as j^(-2v): v = 1 for sobolev and laplacian, v = 1/2 + s/d for a Matern kernel of smoothness s in
+    d features.
+
+    Examples
+    --------
+    >>> penalty_rule("gaussian", 1000, 2)
+    0.001
+    >>> round(penalty_rule("sobolev", 1000, 1), 12)  # N^(-2/3)
+    0.01
+    """
+    if kernel in ("gaussian", "polynomial"):
+        return 1.0 / n_rows
+    decay = 0.5 + _MATERN_SMOOTHNESS[kernel] / n_features if kernel in _MATERN_SMOOTHNESS else 1.0
+    return float(n_rows ** (-2 * decay / (2 * decay + 1)))
+
+
+def median_bandwidth(X: RowData, kernel: str, seed: int) -> float:
+    """Return the median distance between rows (L1 for laplacian), from a keyed sample of at most 1,000 rows.
+
+    Where more than half of the pairs coincide it is the mean of the others; where all do, 1.
+    """
+    from scipy.spatial.distance import pdist
+
+    rows = X[np.flatnonzero(shuffle(np.arange(len(X)), len(X), seed, stream=0) < MEDIAN_ROWS)]
+    unit = float(np.abs(rows).max(initial=0.0)) or 1.0  # squares of tiny features must not vanish
+    distances = pdist(rows / unit, "cityblock" if kernel == "laplacian" else "euclidean")
+    if distances.size == 0 or distances.max() == 0:
+        return 1.0
+    mean = float(distances.sum() / np.count_nonzero(distances))
+    return (float(np.median(distances, overwrite_input=True)) or mean) * unit

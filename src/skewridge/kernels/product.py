@@ -8,12 +8,16 @@ In single precision points are centred before they are rounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from skewridge._garbage import no_collection
 
 if TYPE_CHECKING:
     from skewridge._typing import FloatArray, IntArray
@@ -33,31 +37,20 @@ PROBE_MARGIN = 8.0  # how many times smaller than allowed they must be there
 MOST_CANCELLING = 16.0  # how far their bound may exceed what is allowed
 
 
-@dataclass(frozen=True)
-class Boxes:
-    """Right points in the order of their boxes: box b holds points starts[b] to starts[b + 1].
-
-    Its corners are low[:, b] and high[:, b].
-    """
-
-    order: IntArray
-    starts: IntArray
-    low: FloatArray
-    high: FloatArray
+@cache
+def loops() -> ModuleType:
+    """The compiled loops, imported on first use since numba takes half a second."""
+    with no_collection():
+        return import_module("skewridge.kernels._compiled")
 
 
 @dataclass(frozen=True)
 class Product:
-    """x -> k(x, Z) @ coef', (n, p).
+    """x -> k(x, Z) @ coef', (n, p), for coefficients (p, m) and prepared points around a center, (d,) or 0.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    points : prepared right points, (d, m); (m, d) for BLAS
-    coef : (p, m) array
-    center : (d,) array or 0, what is subtracted from prepared points on both sides
-    norms : (m,) array of squared norms, for BLAS only
-    boxes, reach : for skipping only; boxes whose similarity is beyond reach are skipped
+    Points come feature by feature, (d, m); for BLAS as rows, (m, d), with their squared norms, (m,). Boxes are for
+    skipping: box b holds points starts[b] to starts[b + 1] between its corners low[:, b] and high[:, b], and is skipped
+    where its similarity is beyond reach.
     """
 
     kernel: Kernel
@@ -65,26 +58,19 @@ class Product:
     coef: FloatArray
     center: FloatArray | float = 0.0
     norms: FloatArray | None = None
-    boxes: Boxes | None = None
+    boxes: tuple[IntArray, FloatArray, FloatArray] | None = None
     reach: float = np.inf
 
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """The product at rows X."""
-        return self._at(self._left(X))
-
-    def _at(self, left: FloatArray) -> FloatArray:
-        """The product at rows as the loops take them."""
-        out = np.empty((len(left), len(self.coef)))
-        loops, code = self.kernel.loops()
+    def __call__(self, X: FloatArray, prepared: bool = False) -> FloatArray:
+        """The product at rows X, or at rows that are prepared and around the center already."""
+        left = X if prepared else self._left(X)
+        out = np.zeros((len(left), len(self.coef)))
         if self.norms is not None:
-            loops.matvec_blas(code, self.kernel.degree, left, self.points, self.coef, self.norms, out)
+            loops().matvec_blas(self.kernel, left, self.points, self.coef, self.norms, out)
         elif self.boxes is not None:
-            b = self.boxes
-            loops.matvec_near(
-                *(code, self.kernel.degree, left, self.points, self.coef, b.starts, b.low, b.high, self.reach, out)
-            )
+            loops().matvec_near(self.kernel, left, self.points, self.coef, *self.boxes, self.reach, out)
         else:
-            loops.matvec(code, self.kernel.degree, left, self.points, self.coef, out)
+            loops().matvec(self.kernel, left, self.points, self.coef, out)
         return out
 
     def residual_moments(self, X: FloatArray, weights: FloatArray, targets: FloatArray) -> FloatArray:
@@ -96,22 +82,18 @@ class Product:
             raise ValueError("a product that skips has no residual moments; make it with tolerance 0")
         if weights.shape != (len(X),) or targets.shape != (len(X), len(self.coef)):
             raise ValueError(f"{len(X)} weights and targets of {len(self.coef)} outputs are needed")
-        out, left = np.zeros(self.coef.shape), self._left(X)
-        loops, code = self.kernel.loops()
+        out, common = np.zeros(self.coef.shape), (self.kernel, self._left(X), self.points, self.coef)
         if self.norms is not None:
-            loops.residual_moments_blas(
-                *(code, self.kernel.degree, left, self.points, self.coef, self.norms, weights, targets, out)
-            )
+            loops().residual_moments_blas(*common, self.norms, weights, targets, out)
         else:
-            loops.residual_moments(code, self.kernel.degree, left, self.points, self.coef, weights, targets, out)
+            loops().residual_moments(*common, weights, targets, out)
         return out
 
     def _left(self, X: FloatArray) -> FloatArray:
         """Rows as the loops take them, on the left."""
         left = self.kernel.prepare(X.astype(np.float64, copy=False))
         check_widths(left.shape[1], self.points.shape[0 if self.norms is None else 1])
-        left = left if isinstance(self.center, float) else left - self.center
-        return left.astype(self.points.dtype, copy=False)
+        return (left - self.center).astype(self.points.dtype, copy=False)
 
     def in_single(self, scales: FloatArray) -> Product:
         """The product in float32 if every output then errs by at most 1e-4 of its scale, rho being :func:`rounding`.
@@ -131,12 +113,32 @@ class Product:
         sure = np.all(bound <= promise)
         if not sure and not np.all((bound <= MOST_CANCELLING * promise) & (independent <= promise)):
             return self
-        single = _arranged(self.kernel, rows, self.coef, self.center + center, self.boxes, self.reach, np.float32)
+        starts = None if self.boxes is None else self.boxes[0]
+        single = arranged(self.kernel, rows, self.coef, self.center + center, starts, self.reach, np.float32)
         if sure:
             return single
         some = probes(self.kernel, rows, self.coef)
-        found = np.abs(single._at(some.astype(np.float32)) - self._at(some + center)).max(axis=0)
-        return single if np.all(PROBE_MARGIN * found <= promise) else self
+        there, here = single(some.astype(np.float32), prepared=True), self(some + center, prepared=True)
+        return single if np.all(PROBE_MARGIN * np.abs(there - here).max(axis=0) <= promise) else self
+
+
+def arranged(
+    kernel: Kernel,
+    rows: FloatArray,
+    coef: FloatArray,
+    center: FloatArray | float,
+    starts: IntArray | None,
+    reach: float,
+    dtype: npt.DTypeLike,
+) -> Product:
+    """The product with everything as the loops take it; rows, (m, d), are in the order of their boxes, if any."""
+    rows, coef, boxes = rows.astype(dtype, copy=False), np.ascontiguousarray(coef, dtype=dtype), None
+    if starts is not None:
+        low, high = (np.ascontiguousarray(f.reduceat(rows, starts[:-1]).T) for f in (np.minimum, np.maximum))
+        boxes = starts, low, high
+    elif suits_blas(kernel, rows):
+        return Product(kernel, np.ascontiguousarray(rows), coef, center, squared_norms(rows))
+    return Product(kernel, np.ascontiguousarray(rows.T), coef, center, boxes=boxes, reach=reach)
 
 
 def rounding(kernel: Kernel, size: float, n_features: int) -> float:
@@ -155,7 +157,7 @@ def rounding(kernel: Kernel, size: float, n_features: int) -> float:
         return np.inf
     root = float(np.sqrt(n_features))
     most = 1.001 * MOST_NORM["float32"]  # norms are rounded as well
-    blas = _may_use_blas(kernel, n_features) and size * size <= most
+    blas = suits_blas(kernel, np.empty((0, n_features))) and size * size <= most
     products = 2.0 * root * size * size if blas else 0.0
     return float(np.finfo(np.float32).eps) * (4.0 + root / 4.0 + size + products)
 
@@ -180,40 +182,9 @@ def probes(kernel: Kernel, rows: FloatArray, coef: FloatArray) -> FloatArray:
     return found
 
 
-def make_product(kernel: Kernel, Z: FloatArray, coef: FloatArray, tolerance: float) -> Product:
-    """Prepare the product; kernel values below the tolerance may be taken for 0."""
-    rows, center = centred(kernel, kernel.prepare(Z.astype(np.float64, copy=False)))
-    reach, boxes = np.inf, None
-    if len(rows) >= FEWEST_BOXES * BOX_POINTS and not suits_blas(kernel, rows):
-        reach = largest_similarity(kernel, tolerance)
-    if np.isfinite(reach):
-        boxes = make_boxes(rows) if _share_near(kernel, rows, reach) <= LARGEST_SHARE else None
-    if boxes is not None:
-        rows, coef = rows[boxes.order], coef[:, boxes.order]
-    return _arranged(kernel, rows, coef, center, boxes, reach, np.float64)
-
-
-def _arranged(
-    kernel: Kernel,
-    rows: FloatArray,
-    coef: FloatArray,
-    center: FloatArray | float,
-    boxes: Boxes | None,
-    reach: float,
-    dtype: npt.DTypeLike,
-) -> Product:
-    """The product with everything as the loops take it; rows are in the order of their boxes."""
-    rows, coef = rows.astype(dtype, copy=False), np.ascontiguousarray(coef, dtype=dtype)
-    if boxes is None and suits_blas(kernel, rows):
-        return Product(kernel, np.ascontiguousarray(rows), coef, center, squared_norms(rows))
-    if boxes is not None:
-        boxes = boxes_of(rows, boxes)
-    return Product(kernel, np.ascontiguousarray(rows.T), coef, center, boxes=boxes, reach=reach)
-
-
 def centred(kernel: Kernel, rows: FloatArray) -> tuple[FloatArray, FloatArray | float]:
     """Prepared rows as BLAS needs them, around their mean, and that mean; as they are where BLAS is not used."""
-    if not _may_use_blas(kernel, rows.shape[1]) or kernel.name == "polynomial" or not len(rows):
+    if kernel.name == "polynomial" or not len(rows) or not suits_blas(kernel, rows[:0]):
         return rows, 0.0
     center = rows.mean(axis=0)
     return rows - center, center
@@ -226,14 +197,10 @@ def check_widths(left: int, right: int) -> None:
 
 
 def suits_blas(kernel: Kernel, rows: FloatArray) -> bool:
-    """Whether distances by inner products of these centred rows are faster, and exact enough."""
-    if not _may_use_blas(kernel, rows.shape[1]):
+    """Whether distances by inner products of these centred rows are faster, and exact enough; of no rows, may be."""
+    if kernel.name not in BLAS_KERNELS or rows.shape[1] < BLAS_FEATURES:
         return False
     return kernel.name == "polynomial" or bool(squared_norms(rows).max(initial=0.0) <= MOST_NORM[rows.dtype.name])
-
-
-def _may_use_blas(kernel: Kernel, n_features: int) -> bool:
-    return kernel.name in BLAS_KERNELS and n_features >= BLAS_FEATURES
 
 
 def squared_norms(rows: FloatArray) -> FloatArray:
@@ -242,47 +209,26 @@ def squared_norms(rows: FloatArray) -> FloatArray:
     return norms
 
 
-def largest_similarity(kernel: Kernel, tolerance: float) -> float:
-    """The similarity beyond which k <= tolerance, by bisection; infinite for a kernel that does not decay."""
-    if kernel.name not in NARROW_KERNELS or not tolerance > 0:
+def skipping_reach(kernel: Kernel, rows: FloatArray, tolerance: float) -> float:
+    """The similarity beyond which k <= tolerance, by bisection; infinite where it does not pay to skip such points."""
+    few = len(rows) < FEWEST_BOXES * BOX_POINTS
+    if few or kernel.name not in NARROW_KERNELS or not tolerance > 0 or suits_blas(kernel, rows):
         return np.inf
-    loops, code = kernel.loops()
-    low, high, value = 0.0, 1e6, np.empty((1, 1))
+    low, reach, value = 0.0, 1e6, np.empty((1, 1))
     for _ in range(100):
-        middle = 0.5 * (low + high)
-        loops.rescaled(code, kernel.degree, np.array([[middle]]), 1.0, value)
-        low, high = (middle, high) if value[0, 0] > tolerance else (low, middle)
-    return high
-
-
-def make_boxes(rows: FloatArray) -> Boxes:
-    """Halve the points at the median of their widest feature until a box holds few."""
-    parts = list(_halves(rows, np.arange(len(rows))))
-    starts, empty = np.cumsum([0, *(len(part) for part in parts)]), np.empty((0, 0))
-    return Boxes(np.concatenate(parts), starts, empty, empty)
-
-
-def boxes_of(rows: FloatArray, boxes: Boxes) -> Boxes:
-    """The boxes with the corners of their rows, which come in the boxes' order."""
-    low, high = (np.ascontiguousarray(f.reduceat(rows, boxes.starts[:-1]).T) for f in (np.minimum, np.maximum))
-    return replace(boxes, low=low, high=high)
-
-
-def _halves(rows: FloatArray, part: IntArray) -> Iterator[IntArray]:
-    if len(part) <= BOX_POINTS:
-        yield part
-        return
-    inside = rows[part]
-    values = inside[:, np.argmax(np.ptp(inside, axis=0))]
-    order = np.argsort(values, kind="stable")
-    yield from _halves(rows, part[order[: len(part) // 2]])
-    yield from _halves(rows, part[order[len(part) // 2 :]])
-
-
-def _share_near(kernel: Kernel, rows: FloatArray, reach: float) -> float:
-    """The share of points within reach of another, on average over some of them."""
+        middle = 0.5 * (low + reach)
+        loops().rescaled(kernel, value, np.array([[middle]]), 1.0)
+        low, reach = (middle, reach) if value[0, 0] > tolerance else (low, middle)
     some = np.ascontiguousarray(rows[:: max(1, len(rows) // SAMPLED)])
-    loops, code = kernel.loops()
     similar = np.empty((len(some), len(some)))
-    loops.similarity(code, kernel.degree, some, np.ascontiguousarray(some.T), similar)
-    return float(np.mean(similar <= reach))
+    loops().similarity(kernel, some, np.ascontiguousarray(some.T), similar)
+    return reach if np.mean(similar <= reach) <= LARGEST_SHARE else np.inf
+
+
+def halves(rows: FloatArray, part: IntArray) -> list[IntArray]:
+    """Halve some rows at the median of their widest feature until a part holds few."""
+    if len(part) <= BOX_POINTS:
+        return [part]
+    inside = rows[part]
+    order = np.argsort(inside[:, np.argmax(np.ptp(inside, axis=0))], kind="stable")
+    return halves(rows, part[order[: len(part) // 2]]) + halves(rows, part[order[len(part) // 2 :]])

@@ -1,1 +1,1 @@
-"""Dense linear algebra below everything: LAPACK without the GIL, ridge solutions along a path of penalties."""
+"""Dense linear algebra below everything: Cholesky factors, ridge solutions along a path of penalties."""

@@ -1,13 +1,44 @@
-"""Compiled solves of (T + c I) x = z for a tridiagonal T and many c at once.
+"""How loops are compiled, and compiled solves of (T + c I) x = z for a tridiagonal T and many c at once.
+
+Loops are compiled on first use, kept beside the package, and free of the interpreter's lock. A first fit waits for
+that, so nothing is compiled that nobody calls: numba makes two doors into every function, one for Python and one for C.
 
 T + c I = L D L' with a unit bidiagonal L: every c costs O(n) for a solve and O(n) a row for its leverage, where
 a dense factorisation costs O(n^3).
 """
 
-import numpy as np
-from numba import njit
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
 
-from skewridge.linalg._compiling import loop
+import numpy as np
+from numba import config, njit
+
+from skewridge._garbage import no_collection
+
+if config.DISABLE_JIT:
+    raise RuntimeError("skewridge needs loops that numba compiles; unset NUMBA_DISABLE_JIT.")
+
+shared = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True)  # called by name, and by Python through called
+inner = partial(shared, no_cpython_wrapper=True)  # called by compiled code, by name or by address, and never by Python
+
+
+def loop(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile what Python calls and compiled code does not."""
+    return lambda function: called(shared(**options)(function))
+
+
+def called(compiled: Any) -> Callable[..., Any]:
+    """Return what calls a compiled function from Python; its first call compiles it."""
+
+    @wraps(compiled.py_func)
+    def call(*arguments: Any) -> Any:
+        if compiled.overloads:
+            return compiled(*arguments)
+        with no_collection():
+            return compiled(*arguments)
+
+    return call
 
 
 @njit(nogil=True, cache=True, inline="always")

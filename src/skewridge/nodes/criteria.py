@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.linalg.ridge_path import Path
+from skewridge.linalg.tridiagonal import Path
 
 
 def gcv(path: Path, weights: FloatArray | None = None) -> FloatArray:

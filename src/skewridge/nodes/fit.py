@@ -11,7 +11,7 @@ from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.job import Job, run
 from skewridge.execution.memory import MACHINE, Budget
 from skewridge.kernels import Kernel
-from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite
+from skewridge.linalg.cholesky import NOT_FINITE, NotPositiveDefinite
 from skewridge.nodes.partition import Partition
 from skewridge.nodes.planning import n_shared_centers
 from skewridge.ridge.batches import Work, solve_shares

@@ -12,7 +12,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
 from skewridge.execution.job import Job, run
 from skewridge.kernels import Kernel
-from skewridge.linalg.ridge_path import Path, reduce_node, solve_path
+from skewridge.linalg.tridiagonal import Path, solve_path
 from skewridge.nodes.criteria import cp, error_products, gcv
 from skewridge.response.slices import slice_quietly
 from skewridge.ridge.local import Workspace
@@ -137,7 +137,7 @@ def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
         diagonal = base.similarity_upper(node.X, square)
         for bandwidth in bandwidths:
             gram = base.rescaled_below(square, diagonal, bandwidth)
-            yield solve_path(reduce_node(gram, node.y, node.weights), penalties, node.held)
+            yield solve_path(gram, node.y, penalties, node.weights, node.held)
 
     return paths
 

@@ -13,8 +13,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.job import Job
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
-from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel
-from skewridge.kernels.heuristics import median_bandwidth, penalty_rule
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel, median_bandwidth, penalty_rule
 from skewridge.metrics import SCORINGS, scoring_name
 from skewridge.nodes.search import CRITERIA, LOCAL, Data, Search
 

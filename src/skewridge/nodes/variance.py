@@ -12,8 +12,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.job import Job, run
-from skewridge.linalg.inverse_factor import lower_inverse
-from skewridge.linalg.lapack import cholesky_solve, squared_columns
+from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.local import Workspace, factorise, ridge_of
 from skewridge.ridge.lowrank import Basis, make_basis

@@ -17,7 +17,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.following import part
 from skewridge.execution.job import Job
 from skewridge.execution.passes import sum_rows
-from skewridge.linalg.lapack import cholesky, cholesky_solve, lower_solve, lower_square
+from skewridge.linalg.cholesky import cholesky, cholesky_solve, lower_solve, lower_square
 from skewridge.ridge.lowrank import Basis
 from skewridge.ridge.work import FITTING, values_work
 

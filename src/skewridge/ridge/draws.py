@@ -14,7 +14,7 @@ import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import BoolArray, FloatArray, IntArray
-from skewridge.kernels import Kernel
+from skewridge.kernels import Kernel, loops
 
 MOST_SHARE = 2 / 3  # of the rows that a random batch holds; see RandomBatches
 BATCHES = (300, 400)  # rows of a sample: of few features, of many
@@ -139,9 +139,8 @@ class Balls:
 
     def _distances(self, center: int, scales: FloatArray) -> FloatArray:
         out = np.empty(len(self.Y))
-        loops, code = self.kernel.loops()
         x = np.ascontiguousarray(self.columns[:, center])
-        loops.distances_from(code, x, scales, self.columns, out)
+        loops().distances_from(self.kernel.name == "laplacian", x, scales, self.columns, out)
         return out
 
 

@@ -23,10 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.kernels import BANDWIDTH_FREE, Kernel
-from skewridge.kernels.kernel import loops_module
-from skewridge.linalg.inverse_factor import inverse_factor, inverse_solve
-from skewridge.linalg.lapack import NotPositiveDefinite, add_gram, lower_square
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, loops
+from skewridge.linalg.cholesky import NotPositiveDefinite, add_gram, inverse_factor, inverse_solve, lower_square
 
 
 @dataclass(frozen=True)
@@ -189,7 +187,7 @@ def _inverse(
     square.reshape(-1)[:: n + 1] += ridges
     inverse = inverse_factor(square)
     ones = inverse_solve(inverse, np.ones((1, n)))[0]
-    loops_module().project_out_mean(lower_square(inverse), ones, float(ones.sum()), P)
+    loops().project_out_mean(lower_square(inverse), ones, float(ones.sum()), P)
     if not np.all(P.diagonal() > 0.0):  # nor is NaN
         raise NotPositiveDefinite("the projected inverse has a diagonal that is not positive")
     return _Inverse(P, square)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.job import Job
-from skewridge.kernels import Kernel, squared_norms
-from skewridge.linalg.lapack import NOT_FINITE, NotPositiveDefinite, cholesky, in_precision, routine_address
+from skewridge.kernels import Kernel, loops, squared_norms
+from skewridge.linalg.cholesky import NOT_FINITE, NotPositiveDefinite, cholesky, routine_address
 from skewridge.response.allocation import Allocation
 from skewridge.ridge.coordinates import PointLayout, make_layout
 
@@ -119,12 +119,11 @@ class Nodes:
     def solve(self, nodes: IntArray, workspace: Workspace) -> None:
         """Solve (K + n penalty I) beta = y, or its weighted version, in some nodes: one call without the GIL."""
         sizes, dtype = self.allocation.sizes, self.points.dtype
-        potrf, potrs = (routine_address(in_precision(name, dtype)) for name in ("potrf", "potrs"))
+        potrf, potrs = (routine_address(name, dtype) for name in ("potrf", "potrs"))
         buffer = workspace.square(int(sizes[nodes].max(initial=0)), dtype).reshape(-1)
         upper, integers = np.array([ord("U")], dtype=np.uint8), np.zeros(3, dtype=np.int32)  # what LAPACK reads
-        loops, code = self.kernel.loops()
-        failed, minor = loops.solve_nodes(
-            *(code, self.kernel.degree, self.points, self.norms, self.y, self.weights, self.penalties),
+        failed, minor = loops().solve_nodes(
+            *(self.kernel, self.points, self.norms, self.y, self.weights, self.penalties),
             *(self.allocation.rows, self.allocation.starts, nodes, potrf, potrs, upper, integers, buffer, self.coef),
         )
         if failed >= 0:

@@ -19,19 +19,18 @@ from skewridge.execution.chunked import RowData, is_held
 from skewridge.execution.job import Job
 from skewridge.execution.passes import sum_rows
 from skewridge.kernels import Kernel
-from skewridge.linalg.inverse_factor import lower_inverse, lower_multiply
-from skewridge.linalg.lapack import (
+from skewridge.linalg.cholesky import (
     NotPositiveDefinite,
     cholesky,
     cholesky_solve,
     congruence,
+    lower_inverse,
+    lower_multiply,
     lower_solve,
-    lower_triangle,
     pivoted_cholesky,
     squared_columns,
-    tridiagonalise,
 )
-from skewridge.linalg.ridge_path import shifted_factors
+from skewridge.linalg.tridiagonal import shifted_factors, tridiagonalise
 
 LARGEST_LOSS = 1e-7  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
@@ -100,22 +99,18 @@ def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
         factor = _independent(kernel, centers)
         if factor is not None:
             return Basis(kernel, centers, np.arange(len(centers)), factor)
-    kept, factor = pivoted_cholesky(_gram_lower(kernel, centers), TOLERANCE)
+    kept, factor = pivoted_cholesky(kernel.gram_lower(centers), TOLERANCE)
     return Basis(kernel, centers[kept], kept, factor)
 
 
 def _independent(kernel: Kernel, centers: FloatArray) -> FloatArray | None:
     """The factor of the centres' gram without pivots, or None where some are explained by the others."""
     try:
-        factor = cholesky(_gram_lower(kernel, centers))
+        factor = cholesky(kernel.gram_lower(centers))
     except NotPositiveDefinite:
         return None
     least = TOLERANCE * float(kernel.diagonal(centers).max())
-    return lower_triangle(factor) if float(factor.diagonal().min()) ** 2 > least else None
-
-
-def _gram_lower(kernel: Kernel, centers: FloatArray) -> FloatArray:
-    return kernel.gram_lower(centers, np.empty((len(centers), len(centers))))
+    return np.tril(factor) if float(factor.diagonal().min()) ** 2 > least else None
 
 
 @dataclass(frozen=True)
@@ -240,7 +235,7 @@ def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> Flo
 
     The gram is reduced to a tridiagonal once; a ridge then costs O(r^2).
     """
-    from skewridge.linalg.tridiagonal import solve_shifted  # compiled on first use
+    from skewridge.linalg._tridiagonal_compiled import solve_shifted  # compiled on first use
 
     n = len(gram)
     T = tridiagonalise(gram)

@@ -12,8 +12,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
 from skewridge.execution.job import Job
-from skewridge.linalg.lapack import tridiagonalise
-from skewridge.linalg.ridge_path import Path, quadratic_forms, shifted_factors
+from skewridge.linalg.tridiagonal import Path, quadratic_forms, shifted_factors, tridiagonalise
 from skewridge.response.sampling import candidate_rows
 from skewridge.ridge.lowrank import Basis, leverages, ridge_factor, ridge_solve
 
@@ -68,7 +67,7 @@ class SharedNode:
         The sums are reduced to a tridiagonal once and a penalty then costs O(m^2), the leverages of some rows (None: of
         all) as much for each of them.
         """
-        from skewridge.linalg.tridiagonal import solve_shifted  # compiled on first use
+        from skewridge.linalg._tridiagonal_compiled import solve_shifted  # compiled on first use
 
         rows = np.arange(len(self.y)) if rows is None else rows
         T = tridiagonalise(self.gram.copy())

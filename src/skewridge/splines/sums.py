@@ -17,7 +17,7 @@ from skewridge.execution.job import AHEAD, Job
 from skewridge.execution.memory import Budget
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.features.scaling import CONSTANT
-from skewridge.linalg.lapack import lower_solve, pivoted_cholesky
+from skewridge.linalg.cholesky import lower_solve, pivoted_cholesky
 from skewridge.ridge.lowrank import sum_blocks
 from skewridge.splines.terms import Model
 

@@ -1,18 +1,12 @@
-"""The solves of ``_tridiagonal_compiled`` without a compiler: the same names, arguments and results, in numpy.
+"""The solves of ``_tridiagonal_compiled`` in plain numpy: the same names, arguments and results.
 
 Loops run over the rows of T, and every step over all shifts at once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from skewridge._typing import FloatArray
 
-
-def factorise_shifted(
-    diagonal: FloatArray, off: FloatArray, shifts: FloatArray, pivots: FloatArray, below: FloatArray
-) -> None:
+def factorise_shifted(diagonal, off, shifts, pivots, below):
     """L and D of T + c I for every shift c."""
     pivots[:, 0] = diagonal[0] + shifts
     for m in range(off.size):
@@ -20,7 +14,7 @@ def factorise_shifted(
         pivots[:, m + 1] = diagonal[m + 1] + shifts - off[m] * below[:, m]
 
 
-def solve_shifted(pivots: FloatArray, below: FloatArray, z: FloatArray, solutions: FloatArray) -> None:
+def solve_shifted(pivots, below, z, solutions):
     """(T + c I)^-1 z for every shift."""
     n = pivots.shape[1]
     u = np.full(len(pivots), z[0])
@@ -32,7 +26,7 @@ def solve_shifted(pivots: FloatArray, below: FloatArray, z: FloatArray, solution
         solutions[:, m] -= below[:, m] * solutions[:, m + 1]
 
 
-def inverse_diagonals(pivots: FloatArray, below: FloatArray, basis: FloatArray, out: FloatArray) -> None:
+def inverse_diagonals(pivots, below, basis, out):
     """diag(B' (T + c I)^-1 B) for every shift and the columns of B, (n, m)."""
     forward = np.zeros((len(pivots), basis.shape[1]))
     out[:] = 0.0
