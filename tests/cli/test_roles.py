@@ -10,7 +10,7 @@ import pytest
 from skewridge import AdaptiveKernelRidge, load_model, make_table_model
 from skewridge.cli import main
 from skewridge.cli._holdout import held_out
-from skewridge.tables.many_levels import ByRow
+from skewridge.tables.level_means import ByRow
 from tests.cli.commands import answer
 
 FAST = ["-t", "y", "-e", "adaptive", "-j", "1", "-p", "n_centers=30", "-p", "bandwidth=2.0", "-p", "penalty=0.01"]

@@ -2,12 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skewridge.tables.columns import Column, codes_of, features_of, unseen_texts
-from skewridge.tables.learning import Wanted, learn_column
+from skewridge.tables.columns import Column, check_columns, codes_of, features_of, learn_column, levels_of
 
 
 def learned(values, kind=None, levels=None, **options):
-    return learn_column("c", pd.Series(values), Wanted(kind, levels), **options)
+    return learn_column("c", pd.Series(values), kind, levels, **options)
 
 
 def encoded(column, values):
@@ -23,7 +22,7 @@ def test_numbers_are_standardised_and_filled_with_the_median():
 
 def test_a_constant_number_says_nothing():
     assert encoded(learned([7.0, 7.0], kind="number"), [7.0, 100.0]) == [[0.0], [0.0]]
-    assert encoded(learned([7.0, 7.0]), [7.0, 100.0]) == [[], []]
+    assert learned([7.0, 7.0]).features == []
 
 
 def test_truth_values_are_0_and_1_in_any_writing():
@@ -42,7 +41,6 @@ def test_categories_are_one_column_each_the_most_frequent_first():
     assert encoded(column, ["a", None, "z"]) == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     gappy = learned(["b", "a", "b", None])
     assert (gappy.n_gaps, encoded(gappy, ["a", None])) == (1, [[0, 1], [0, 0]])
-    assert unseen_texts(column, pd.Series(["z", "a", "z", None])) == {"z": 2}
 
 
 def test_codes_that_are_numbers_are_the_same_category_in_any_type():
@@ -79,3 +77,23 @@ def test_texts_among_numbers_are_counted_and_shown():
 def test_numbers_of_any_type_are_the_same_numbers(dtype):
     values = pd.Series([1, 2, 4]).astype(dtype)
     assert codes_of(Column("c", "number"), values).tolist() == [1.0, 2.0, 4.0]
+
+
+def test_values_become_texts_as_a_file_would_have_them():
+    assert levels_of(pd.Series([3.0, 3, "3", "3.0", 0.5, None], dtype=object)) == {"3": 3, "3.0": 1, "0.5": 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "meant"),
+    [
+        (["prize"], " Did you mean 'price'?"),
+        (["sea_view"], " Did you mean 'Sea View'?"),
+        (["Price", "twon", "x"], " Did you mean 'price' for 'Price', 'town' for 'twon'?"),
+        (["colour"], ""),
+    ],
+)
+def test_columns_that_were_probably_meant_are_named(names, meant):
+    columns = ["id", "price", "town", "Sea View"]
+    with pytest.raises(ValueError, match="The table has no column") as raised:
+        check_columns([*names, "id"], columns)
+    assert str(raised.value).endswith(f"'Sea View'.{meant}")

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skewridge.tables.columns import codes_of, features_of
-from skewridge.tables.dates import as_days, find_date_writing, is_ambiguous
-from skewridge.tables.learning import Wanted, learn_column
+from skewridge.tables.columns import codes_of, features_of, learn_column
+from skewridge.tables.dates import as_days, find_date_format, is_ambiguous
 
 
 def learned(values):
@@ -31,7 +30,7 @@ def learned(values):
     ],
 )
 def test_the_writing_of_dates_is_found(texts, writing):
-    assert find_date_writing(dict.fromkeys(texts, 1)) == writing
+    assert find_date_format(dict.fromkeys(texts, 1)) == writing
 
 
 def test_day_and_month_that_could_be_exchanged_are_told():
@@ -153,4 +152,4 @@ def test_dates_of_another_writing_are_refused_with_the_one_that_was_learned():
 
 def test_numbers_are_no_dates_though_they_are_called_so():
     with pytest.raises(ValueError, match=r"'d' should hold dates .*; 2 of 2 values are none, the first of them '2016'"):
-        learn_column("d", pd.Series([2016, 2017]), Wanted("date"))
+        learn_column("d", pd.Series([2016, 2017]), "date")

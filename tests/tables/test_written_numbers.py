@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.tables.written_numbers import Writing, find_writing, read_numbers
+from skewridge.tables.written_numbers import NumberFormat, find_number_format, read_numbers
 
 
 def read(texts):
-    writing = find_writing(dict.fromkeys(texts, 1))
+    writing = find_number_format(dict.fromkeys(texts, 1))
     return None if writing is None else read_numbers(texts, writing)[0].tolist()
 
 
@@ -51,26 +51,34 @@ def test_codes_ranges_and_mixed_units_are_no_numbers(texts):
 
 def test_words_for_a_gap_do_not_count_and_a_few_others_are_named():
     counts = {**{str(i): 1 for i in range(97)}, "on request": 1, "Unknown": 60, "n/a": 3}
-    writing = find_writing(counts)
-    assert writing == Writing(gaps=("on request",))
+    writing = find_number_format(counts)
+    assert writing == NumberFormat(gaps=("on request",))
     numbers, odd = read_numbers(["on request", "unknown", "5", "sold"], writing)
     assert np.array_equal(numbers, [np.nan, np.nan, 5.0, np.nan], equal_nan=True)
     assert odd == [False, False, False, True]
-    assert find_writing({**counts, "sold": 9}) is None
-    assert find_writing({"5": 1, "unknown": 9}) is None
+    assert find_number_format({**counts, "sold": 9}) is None
+    assert find_number_format({"5": 1, "unknown": 9}) is None
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1))
 def test_what_python_writes_is_read_back(values):
     texts = [f"{value:,.3f}" for value in values]
-    numbers, odd = read_numbers(texts, Writing())
+    numbers, odd = read_numbers(texts, NumberFormat())
     assert numbers.tolist() == [float(text.replace(",", "")) for text in texts]
     assert not any(odd)
     swapped = [text.translate(str.maketrans(",.", ".,")) for text in texts]
-    assert read_numbers(swapped, Writing(","))[0].tolist() == numbers.tolist()
+    assert read_numbers(swapped, NumberFormat(","))[0].tolist() == numbers.tolist()
 
 
 def test_suffixes_behind_a_currency_are_units_of_their_own():
     """$1.2M and $900K were read as 1.2 and 900."""
-    assert find_writing(dict.fromkeys(["$1.2M", "$900K", "$3.4M", "$250K"], 5)) is None
-    assert find_writing(dict.fromkeys(["$1.2M", "$3.4M", "$0.9M"], 5)).unit == "$ M"
+    assert find_number_format(dict.fromkeys(["$1.2M", "$900K", "$3.4M", "$250K"], 5)) is None
+    assert find_number_format(dict.fromkeys(["$1.2M", "$3.4M", "$0.9M"], 5)).unit == "$ M"
+
+
+def test_what_is_special_about_numbers_is_told():
+    written = NumberFormat(",", "km", ("on request",))
+    assert written.describe({"1,5 km": 20, "on request": 2, "?": 1}) == (
+        "written as text, decimal comma, unit 'km', gaps: 'on request' (2), '?' (1)"
+    )
+    assert NumberFormat().describe({"1": 1, **{" " * i: 1 for i in range(7)}}).endswith("and 2 more")

@@ -14,8 +14,7 @@ from skewridge._messages import compact, plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.metrics import rare_region
-from skewridge.tables.columns import LISTED, Column, codes_of
-from skewridge.tables.texts import levels_of
+from skewridge.tables.columns import LISTED, Column, codes_of, levels_of
 
 MOST_ROWS = 400  # whose errors are measured, half of them rare where there are enough
 FEWEST_ROWS = 50  # of tables with very many columns
@@ -97,7 +96,7 @@ class RawRows:
         try:
             return Coded("number", np.asarray(column, dtype=np.float64))
         except (TypeError, ValueError):
-            texts = tuple(levels_of(column)[0])
+            texts = tuple(levels_of(column))
             return Coded("level", codes_of(Column(self.names[place], "category", texts), column), texts)
 
 

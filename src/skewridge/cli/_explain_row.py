@@ -17,7 +17,7 @@ from skewridge.cli._table import REMEDY, complete_rows
 from skewridge.estimators.nearness import nearest_fitted_rows
 from skewridge.persist import ModelFile
 from skewridge.tables.columns import Column, codes_of, refuse_missing, row_label
-from skewridge.tables.outside import Outside
+from skewridge.tables.out_of_range import Outside
 
 COVERAGE = 0.9
 MOST_TOLD = 10  # columns in the table for people

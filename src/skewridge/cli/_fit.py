@@ -35,7 +35,7 @@ from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.estimators.table_model import TableModel
 from skewridge.persist import save_model
 from skewridge.tables.columns import row_label
-from skewridge.tables.summary import HEADINGS
+from skewridge.tables.encoder import HEADINGS
 
 ESTIMATORS = {
     "skew": SkewRidge,

@@ -17,9 +17,8 @@ from skewridge.cli._table import Table as Rows
 from skewridge.metrics import rare_region
 from skewridge.metrics.figures import figures
 from skewridge.model_selection import response_train_test_split
-from skewridge.tables.columns import Column, codes_of
-from skewridge.tables.many_levels import ByRow
-from skewridge.tables.texts import shown
+from skewridge.tables.columns import Column, codes_of, shown
+from skewridge.tables.level_means import ByRow
 
 SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
 EVERY_ROW_ALIKE = ByRow()

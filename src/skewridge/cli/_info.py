@@ -13,7 +13,7 @@ from skewridge.cli._roles import TAKEN_AS, roles_text
 from skewridge.cli._screen import Answer, Table
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column
-from skewridge.tables.summary import HEADINGS, TableSummary
+from skewridge.tables.encoder import HEADINGS, TableSummary
 
 TOLD = (
     "n_centers_",

@@ -9,7 +9,7 @@ from skewridge._typing import FloatArray
 from skewridge.cli._info import columns_of, final_step, response_rows
 from skewridge.cli._screen import Screen
 from skewridge.persist import ModelFile
-from skewridge.tables.outside import Outside, outside_fit
+from skewridge.tables.out_of_range import Outside, outside_fit
 
 
 def outside_rows(model: Any, inputs: Any) -> list[Outside]:

@@ -24,8 +24,8 @@ from skewridge.estimators.sources import check_std
 from skewridge.io.listing import PARQUET
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
-from skewridge.tables.outside import outside_text
-from skewridge.tables.texts import SHOWN
+from skewridge.tables.out_of_range import outside_text
+from skewridge.tables.written_numbers import SHOWN
 
 SEEN = "their predictions have seen their own response, and lie nearer to it than those of new rows."
 

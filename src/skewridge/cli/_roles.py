@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray
-from skewridge.tables.columns import Column, codes_of, refuse_values, row_label
-from skewridge.tables.dates import as_days, find_date_writing
-from skewridge.tables.many_levels import ByRow
-from skewridge.tables.texts import levels_of, texts_of
+from skewridge.tables.columns import Column, codes_of, levels_of, refuse_values, row_label, texts_of
+from skewridge.tables.dates import as_days, find_date_format
+from skewridge.tables.level_means import ByRow
 
 TAKEN_AS = {"weight": "sample_weight", "groups": "groups", "time": "order"}  # by `fit` of an estimator
 SAID = {
@@ -90,7 +89,7 @@ def _times(name: str, values: Any) -> FloatArray:
     """Numbers as they are, dates and times in days; other texts are refused."""
     if values.dtype.kind in "iufb":
         return codes_of(Column(name, "number"), values)
-    written = find_date_writing(dict(zip(*levels_of(values), strict=True)))
+    written = find_date_format(levels_of(values))
     days = as_days(values, written or "words")
     odd = np.flatnonzero(np.isnan(days) & ~values.isna().to_numpy())
     if len(odd):

@@ -23,7 +23,7 @@ from skewridge.tables.columns import (
     refuse_missing,
 )
 from skewridge.tables.encoder import TableEncoder
-from skewridge.tables.many_levels import ByRow
+from skewridge.tables.level_means import ByRow
 
 MISSING = ("refuse", "impute", "drop")
 REMEDY = "Add --missing impute or --missing drop, or correct the table."

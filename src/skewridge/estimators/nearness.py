@@ -22,7 +22,7 @@ class Nearness:
     """Distances in the scales that the model has learned: columns that matter more count for more.
 
     What lies beyond the range of the fit is not far by these distances, since forms of columns end there: see
-    :func:`skewridge.tables.outside.outside_fit`.
+    :func:`skewridge.tables.out_of_range.outside_fit`.
 
     Attributes
     ----------

@@ -11,8 +11,7 @@ from sklearn.pipeline import Pipeline
 from skewridge._validation import check_same_order
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.nodes.sample_weights import routing_is_on
-from skewridge.tables.encoder import TableEncoder
-from skewridge.tables.summary import TableSummary
+from skewridge.tables.encoder import TableEncoder, TableSummary
 
 BY_ROW = ("sample_weight", "groups", "order")  # what fit of an estimator takes besides X and y
 

@@ -49,11 +49,11 @@ from skewridge.splines.fit import SplineFit
 from skewridge.splines.sums import Features, Free
 from skewridge.splines.terms import PARTS, Domain, Model
 from skewridge.tables.columns import KINDS, LISTED, Column
+from skewridge.tables.dates import DATE_FORMATS, DateParts
 from skewridge.tables.dates import PARTS as DATE_PARTS
-from skewridge.tables.dates import WRITINGS, DateParts
 from skewridge.tables.encoder import TableEncoder
 from skewridge.tables.level_means import LevelMeans
-from skewridge.tables.written_numbers import Writing
+from skewridge.tables.written_numbers import NumberFormat
 from skewridge.two_levels.blend import Blend
 from skewridge.two_levels.model import BlendedModel, Members, TwoLevels
 from skewridge.two_levels.risk import StatedRisk
@@ -66,7 +66,7 @@ CHOICES = {
     "ColumnKind": KINDS,
     "Decimal": DECIMALS,
     "DatePart": DATE_PARTS,
-    "DateWriting": WRITINGS,
+    "DateWriting": DATE_FORMATS,
     "Output": [{"transform": name} for name in ("default", "pandas", "polars")],
 }
 NAMED.update({name: partial(check_value, options=tuple(options)) for name, options in CHOICES.items()})
@@ -522,7 +522,7 @@ def _pipeline_holds(pipeline: Any) -> None:
         raise ValueError("the estimator of a Pipeline was fitted to other columns than its TableEncoder makes")
 
 
-record(Writing, "decimal: Decimal; unit: str; gaps: tuple of str")
+record(NumberFormat, "decimal: Decimal; unit: str; gaps: tuple of str")
 record(
     DateParts,
     "parts: tuple of DatePart; writing: DateWriting",
@@ -536,7 +536,7 @@ record(
 record(
     Column,
     """name: str; kind: ColumnKind; levels: tuple of str; fill: number; shift: number; scale: number; gap_flag: bool
-    n_gaps: Rows; writing: Writing | None; dates: DateParts | None; means: LevelMeans | None; note: str""",
+    n_gaps: Rows; writing: NumberFormat | None; dates: DateParts | None; means: LevelMeans | None; note: str""",
     _column_holds,
 )
 ESTIMATORS["TableEncoder"] = Estimator(

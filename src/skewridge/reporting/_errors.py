@@ -15,7 +15,7 @@ from skewridge.metrics import balanced_mse, sera
 from skewridge.metrics.figures import figures
 from skewridge.reporting._input import COVERAGE, ReportInput, has, known
 from skewridge.tables.columns import row_label
-from skewridge.tables.outside import count_outside, outside_fit
+from skewridge.tables.out_of_range import count_outside, outside_fit
 
 FAR = 4.0  # standard errors beyond which chance is no reason
 CHANCE = 2.0  # the same for two methods on the same rows

@@ -21,7 +21,7 @@ from skewridge.plots.data import importance_bars, tuning_curves
 from skewridge.reporting._errors import by_column, by_prediction
 from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, has, known
 from skewridge.tables.columns import row_label
-from skewridge.tables.outside import outside_fit, outside_text
+from skewridge.tables.out_of_range import outside_fit, outside_text
 from skewridge.two_levels.planning import bytes_per_row, levels_bytes, levels_flops
 
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote; rows that a caution names

@@ -1,4 +1,4 @@
-"""Columns of a table as numbers: what an encoder remembers of a column, and what its values become.
+"""Columns of a table as numbers: what a column is taken for, what is learned of it, and what its values become.
 
 Values are first coded: a number, 0 or 1, days, or the place of a level; nan where there is a gap. Codes then become one
 or several numbers, the column's features.
@@ -6,73 +6,80 @@ or several numbers, the column's features.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_magnitude, check_plain, is_lazy
-from skewridge.tables.dates import DAY, WRITINGS, DateParts, as_days, date_features, part_names
+from skewridge.features.scaling import standard_scaling
+from skewridge.tables.dates import (
+    DATE_FORMATS,
+    DAY,
+    DateParts,
+    as_days,
+    date_features,
+    find_date_format,
+    is_ambiguous,
+    varying_parts,
+)
 from skewridge.tables.level_means import LevelMeans, mean_features
-from skewridge.tables.near_names import did_you_mean
-from skewridge.tables.texts import SHOWN, levels_of, shown, texts_of
-from skewridge.tables.written_numbers import Writing, is_gap_word, read_numbers
+from skewridge.tables.written_numbers import SHOWN, NumberFormat, find_number_format, is_gap, read_numbers
 
 KINDS = ("number", "boolean", "category", "ordinal", "date", "duration", "means", "drop")
 LISTED = ("category", "ordinal", "means")  # kinds that have levels
+ANY_CATEGORY = "any category"  # dummies or means, by the number of levels
 UNSEEN = -1.0  # the code of a level that was not there when the column was learned
+FEWEST = 20  # rows from which a column can seem to number or to name them
+DIFFERENT = 0.5  # a larger share of texts that occur in one row only makes them ids or free text
+LIKE = 0.7  # of difflib's ratio: below it a guess misleads more often than it helps
+_ID = re.compile(r"(.*[^a-z])?(id|uuid|guid|key)", re.IGNORECASE)
+_INFERRED = {
+    **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number"),
+    **dict.fromkeys(("datetime64", "datetime", "date", "period", "time"), "date"),
+    **dict.fromkeys(("timedelta64", "timedelta"), "duration"),
+    **dict.fromkeys(("string", "mixed", "mixed-integer"), "text"),
+    "boolean": "boolean",
+    "categorical": "category",
+}  # kinds by the types of values
 
 
 @dataclass(frozen=True)
 class Column:
-    """The facts about a column that an encoder replays.
-
-    Attributes
-    ----------
-    name : str
-    kind : "number", "boolean", "category", "ordinal", "date", "duration", "means" (of the response, by level) or "drop"
-    levels : the texts of a category, most frequent first, or of an ordinal, lowest first
-    fill : the code that stands for a missing value: the median, the most frequent level, or -1 for no level
-    shift, scale : what is subtracted from a code, and what that is multiplied by
-    gap_flag : whether a further feature tells gaps, 1, from values, 0
-    n_gaps : rows without a value when the column was learned
-    writing : how numbers are written where they were stored as text
-    dates : what becomes of a date
-    means : what levels become in a column of many
-    note : what else was noticed, for people
-    """
+    """The facts about a column that an encoder replays."""
 
     name: str
-    kind: str
-    levels: tuple[str, ...] = ()
-    fill: float = 0.0
-    shift: float = 0.0
-    scale: float = 1.0
-    gap_flag: bool = False
-    n_gaps: int = 0
-    writing: Writing | None = None
-    dates: DateParts | None = None
-    means: LevelMeans | None = None
-    note: str = ""
+    kind: str  # one of KINDS; "means" are those of the response, by level
+    levels: tuple[str, ...] = ()  # the texts of a category, most frequent first, or of an ordinal, lowest first
+    fill: float = 0.0  # the code that stands for a gap: the median, the most frequent level, or -1 for no level
+    shift: float = 0.0  # what is subtracted from a code
+    scale: float = 1.0  # and what that is multiplied by
+    gap_flag: bool = False  # whether a further feature tells gaps, 1, from values, 0
+    n_gaps: int = 0  # rows without a value when the column was learned
+    writing: NumberFormat | None = None  # of numbers stored as text, and the texts that are gaps among dates
+    dates: DateParts | None = None  # what becomes of a date
+    means: LevelMeans | None = None  # what levels become in a column of many
+    note: str = ""  # what else was noticed, for people
 
     @property
     def features(self) -> list[str]:
         """The names of the numbers that it becomes."""
-        flag = [f"{self.name}: missing"] if self.gap_flag else []
-        return [*self._own_features, *flag]
-
-    @property
-    def _own_features(self) -> list[str]:
+        parts = self.means or self.dates
         if self.kind == "category":
-            return [f"{self.name}={level}" for level in self.levels]
-        if self.means is not None:
-            return [f"{self.name}: {part}" for part in self.means.names]
-        if self.dates is not None:
-            return [f"{self.name}: {part}" for part in part_names(self.dates.parts)]
-        return [] if self.kind == "drop" else [self.name]
+            own = [f"{self.name}={level}" for level in self.levels]
+        elif parts is not None:
+            own = [f"{self.name}: {part}" for part in parts.names]
+        else:
+            own = [] if self.kind == "drop" else [self.name]
+        return [*own, f"{self.name}: missing"] if self.gap_flag else own
+
+
+# Tables
 
 
 def as_frame(X: Any) -> Any:
@@ -98,12 +105,27 @@ def check_columns(names: Iterable[str], columns: Any) -> None:
     missing = [name for name in names if name not in columns]
     if missing:
         there = ", ".join(map(repr, list(columns)[:20])) + (", ..." if len(columns) > 20 else "")
-        meant = did_you_mean(missing, columns)
+        meant = _did_you_mean(missing, list(columns))
         raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.{meant}")
 
 
+def _did_you_mean(names: Sequence[str], columns: Sequence[str]) -> str:
+    """A sentence with the columns that names nearly are, but for case, spaces, signs or a slip; nothing for none."""
+    by_letters = {_letters(column): column for column in reversed(columns)}
+    near = []
+    for name in names:
+        for match in get_close_matches(_letters(name), by_letters, n=1, cutoff=LIKE):
+            near.append(repr(by_letters[match]) + (f" for {name!r}" if len(names) > 1 else ""))
+    return f" Did you mean {', '.join(near)}?" if near else ""
+
+
+def _letters(name: str) -> str:
+    """A name without case, spaces and signs; the whole name where there is nothing else in it."""
+    return "".join(filter(str.isalnum, name.casefold())) or name
+
+
 def count_missing(X: Any) -> tuple[dict[str, int], int]:
-    """Return how many values every column lacks, for columns that lack any, and how many rows lack one."""
+    """How many values every column lacks, for columns that lack any, and how many rows lack one."""
     lacking = X.isna()
     counts = lacking.sum()
     return {name: int(count) for name, count in counts[counts > 0].items()}, int(lacking.any(axis=1).sum())
@@ -118,16 +140,7 @@ def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impu
 
 
 def row_label(rows: Any, place: int, first: int = 1) -> str:
-    """The number of a row for people: as its file counts it where the index knows that, else its place.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row_label(pd.Series([1.0, 2.0]), 1)
-    '2'
-    >>> row_label(pd.Series([1.0, 2.0], index=pd.Index([5, 9], name="row")), 1)
-    '9'
-    """
+    """The number of a row for people: as its file counts it where the index knows that, else its place."""
     names = list(getattr(getattr(rows, "index", None), "names", ()))
     if names == ["file", "row"]:
         file, row = rows.index[place]
@@ -135,62 +148,222 @@ def row_label(rows: Any, place: int, first: int = 1) -> str:
     return str(rows.index[place] if names == ["row"] else place + first)
 
 
+def refuse_values(name: str, expected: str, values: Any, odd: IntArray) -> None:
+    """Raise with the first values that are not what is expected, if there are any; ``odd`` are their places."""
+    if len(odd):
+        rows = ", ".join(f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd[:SHOWN])
+        more = ", ..." if len(odd) > SHOWN else ""
+        raise ValueError(
+            f"Column {name!r} should hold {expected}; {len(odd)} of {len(values)} values are none, the first of them "
+            f"{rows}{more}. Correct them, or leave the column out."
+        )
+
+
+# Texts
+
+
+def texts_of(values: Any) -> tuple[list[str], Any]:
+    """The different values as text, and every row's place among them, (n,); -1 where it is missing.
+
+    A whole number is its digits in whatever type a file has it.
+    """
+    import pandas as pd
+
+    places, different = pd.factorize(values)
+    floats = float | np.floating
+    return [str(int(v)) if isinstance(v, floats) and float(v).is_integer() else str(v) for v in different], places
+
+
+def levels_of(values: Any) -> dict[str, int]:
+    """The different texts and how many rows have each."""
+    texts, places = texts_of(values)
+    counts = np.bincount(places[places >= 0], minlength=len(texts))
+    total: dict[str, int] = {}
+    for text, count in zip(texts, counts.tolist(), strict=True):
+        total[text] = total.get(text, 0) + count
+    return total
+
+
+def shown(texts: Sequence[str]) -> str:
+    """The first few texts in quotes, for a message."""
+    more = ", ..." if len(texts) > SHOWN else ""
+    return ", ".join(repr(text[:40]) for text in texts[:SHOWN]) + more
+
+
+# What a column is taken for: columns of which nothing else is known
+
+
+def infer_kind(name: str, values: Any, most: int = 30) -> Column:
+    """What a pandas series holds; it is dropped where it says nothing, refused where it has no meaning as numbers."""
+    from pandas.api.types import infer_dtype
+
+    if values.isna().all():
+        return Column(name, "drop", note="no values")
+    inferred = infer_dtype(values, skipna=True)
+    kind = _INFERRED.get(inferred, "unknown")
+    if kind == "text" and inferred != "string":
+        types = values.dropna().map(type).unique()
+        kind = kind if all(issubclass(own, str | Number | np.generic) for own in types) else "unknown"
+    if kind == "unknown":
+        raise ValueError(
+            f"Column {name!r} holds {inferred} values, neither numbers nor text. Convert it, or leave it out: "
+            f"kinds={{{name!r}: 'drop'}}."
+        )
+    if not values.isna().any() and values.iloc[0] == values.iloc[-1]:
+        texts, _ = texts_of(values)
+        if len(set(texts)) == 1:
+            return Column(name, "drop", note=f"constant: {texts[0][:40]}")
+    if kind == "number":
+        note = _numbering(name, values.to_numpy(dtype=np.float64, na_value=np.nan))
+        return Column(name, "drop" if note else "number", note=note)
+    if kind == "text":
+        return _kind_of_texts(name, levels_of(values), most)
+    if kind == "category":
+        counts = levels_of(values)
+        if values.dtype.ordered:
+            order = [text for text in levels_of(values.dtype.categories) if text in counts]
+            return Column(name, "ordinal", levels=tuple(order))
+        return Column(name, "category" if len(counts) <= most else "means")
+    return Column(name, kind, dates=DateParts() if kind == "date" else None)
+
+
+def _numbering(name: str, numbers: FloatArray) -> str:
+    """Why numbers only number the rows or name them; nothing where they do not."""
+    if len(numbers) < FEWEST or np.isnan(numbers).any():
+        return ""
+    if numbers[0] in (0.0, 1.0) and (np.diff(numbers) == 1.0).all():
+        return "numbers the rows"
+    whole = (numbers == np.floor(numbers)).all()
+    different = whole and _ID.fullmatch(name) and len(np.unique(numbers)) == len(numbers)
+    return "an id: every row has its own" if different else ""
+
+
+def _kind_of_texts(name: str, counts: Mapping[str, int], most: int) -> Column:
+    """Truth values, dates, numbers, a category of few levels, one of many, or texts of which nearly all differ."""
+    if {text.strip().casefold() for text in counts} <= {"true", "false"}:
+        return Column(name, "boolean")
+    date_format = find_date_format(counts)
+    if date_format is not None:
+        return _written_dates(name, counts, date_format)
+    numbers = find_number_format(counts)
+    if numbers is not None:
+        return Column(name, "number", writing=numbers, note=numbers.describe(counts))
+    n_rows, n_levels = sum(counts.values()), len(counts)
+    if n_levels == n_rows >= FEWEST or n_levels > max(most, DIFFERENT * n_rows):
+        note = f"{n_levels:,} of {n_rows:,} texts differ: ids or free text, as {shown(list(counts)[:1])}"
+        return Column(name, "drop", note=note)
+    return Column(name, "category" if n_levels <= most else "means")
+
+
+def _written_dates(name: str, counts: Mapping[str, int], written: str) -> Column:
+    doubt = " (day and month could be exchanged)" if is_ambiguous(counts) else ""
+    return Column(name, "date", dates=DateParts(writing=written), note=f"read as {written}{doubt}")
+
+
+def _requested(name: str, values: Any, kind: str, most: int) -> Column:
+    """A column of the kind that the user gave, or raise where it cannot be."""
+    if kind != "drop" and values.isna().all():
+        raise ValueError(f"Column {name!r} has no values at all, and cannot be a {kind}. Leave it out.")
+    if kind == ANY_CATEGORY:
+        counts = levels_of(values)
+        many = len(counts) > max(most, DIFFERENT * sum(counts.values()))
+        return Column(name, "means" if many else "category")
+    if kind == "number" and values.dtype.kind not in "iufb":
+        counts = levels_of(values)
+        numbers = find_number_format(counts)
+        return Column(name, kind, writing=numbers, note="" if numbers is None else numbers.describe(counts))
+    if kind == "date" and all(isinstance(value, str) for value in values.dropna()):
+        counts = levels_of(values)
+        return _written_dates(name, counts, find_date_format(counts) or "words")
+    return Column(name, kind, dates=DateParts() if kind == "date" else None)
+
+
+# What is learned of it
+
+
+def learn_column(
+    name: str, values: Any, kind: str | None = None, order: Sequence[str] | None = None, most: int = 30
+) -> Column:
+    """Learn a pandas series: levels, the code of a gap, and scales; its kind is inferred unless given.
+
+    ``order`` are the levels of an ordinal. The means of a column of many levels are learned afterwards.
+    """
+    column = infer_kind(name, values, most) if kind is None else _requested(name, values, kind, most)
+    column = replace(column, n_gaps=int(values.isna().sum()))
+    if column.kind == "drop":
+        return column
+    if column.kind in ("category", "means"):
+        counts = levels_of(values)
+        levels = sorted(counts, key=lambda text: (-counts[text], text))
+        return replace(column, levels=tuple(levels), fill=UNSEEN if column.n_gaps or column.kind == "means" else 0.0)
+    if column.kind == "ordinal":
+        column = replace(column, levels=_order(column, list(levels_of(values)), order))
+    if column.dates is None:
+        codes = codes_of(column, values)
+    else:
+        codes = as_days(values, column.dates.writing)
+        column = _dated(column, column.dates.writing, values, np.isnan(codes))
+    known = codes[~np.isnan(codes)]
+    if not len(known):
+        raise ValueError(f"Column {column.name!r} has no values at all. Leave it out.")
+    column = replace(column, n_gaps=len(codes) - len(known))
+    if column.kind == "boolean":
+        return replace(column, fill=float(known.mean() > 0.5))
+    if column.dates is not None:
+        column = replace(column, dates=replace(column.dates, parts=varying_parts(known)))
+    scaling = standard_scaling(known[:, None], np.ones(len(known)))
+    shift, scale = float(scaling.shift[0]), float(scaling.scale[0])
+    return replace(column, fill=float(np.median(known)), shift=shift, scale=scale)
+
+
+def _order(column: Column, texts: Sequence[str], order: Sequence[str] | None) -> tuple[str, ...]:
+    """The levels of an ordinal, lowest first: as given, as its type has them, or by the alphabet."""
+    levels = (column.levels or tuple(sorted(texts))) if order is None else tuple(order)
+    left_out = [text for text in texts if text not in levels]
+    if left_out or len(set(levels)) < len(levels):
+        raise ValueError(
+            f"The order of column {column.name!r} must name all of its texts once; got {shown(levels)}, "
+            f"without {shown(left_out)}."
+        )
+    return levels
+
+
+def _dated(column: Column, written: str, values: Any, unread: BoolArray) -> Column:
+    """A column of dates of which the few texts that are none, (n,), stand for gaps."""
+    if unread.all():
+        refuse_values(column.name, DATE_FORMATS[written], values, np.flatnonzero(values.notna()))
+    odd = {str(value) for value in values[unread & values.notna().to_numpy()].unique()}
+    gaps = tuple(sorted(text for text in odd if not is_gap(text)))
+    if not gaps:
+        return column
+    notes = [column.note, f"gaps: {shown(gaps)}"]
+    return replace(column, writing=NumberFormat(gaps=gaps), note=", ".join(filter(None, notes)))
+
+
+# What its values become
+
+
 def codes_of(column: Column, values: Any) -> FloatArray:
-    """Return the code of every value: nan where it is missing, -1 where its level is unknown."""
+    """The code of every value, (n,): nan where it is missing, -1 where its level is unknown."""
     if column.kind == "number":
         return _numbers(column, values)
-    if column.kind == "date":
-        return _dates(column, values)
-    if column.kind == "duration":
-        return _durations(column.name, values)
+    if column.kind in ("date", "duration"):
+        return _days(column, values)
     texts, places = texts_of(values)
     if column.kind == "boolean":
         known = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-        found = [known.get(text.strip().casefold(), UNSEEN) for text in texts]
+        odd = [text for text in texts if text.strip().casefold() not in known]
+        if odd:
+            raise ValueError(f"Column {column.name!r} should hold true and false only; got {shown(odd)}. Correct them.")
+        found = [known[text.strip().casefold()] for text in texts]
     else:
         known = {level: float(i) for i, level in enumerate(column.levels)}
         found = [known.get(text, UNSEEN) for text in texts]
-    codes = np.array([*found, np.nan])[places]  # missing values are at place -1
-    if column.kind == "boolean" and (codes == UNSEEN).any():
-        odd = [text for text, code in zip(texts, found, strict=True) if code == UNSEEN]
-        raise ValueError(f"Column {column.name!r} should hold true and false only; got {shown(odd)}. Correct them.")
-    return codes
-
-
-def unseen_texts(column: Column, values: Any) -> dict[str, int]:
-    """Return the texts that are no level of a column, and how many rows have each."""
-    texts, counts = levels_of(values)
-    known = set(column.levels)
-    return {text: count for text, count in zip(texts, counts, strict=True) if text not in known}
-
-
-def features_of(column: Column, codes: FloatArray, fitted: FloatArray | None = None) -> FloatArray:
-    """Return the numbers that a column becomes, (n, w).
-
-    A level that is unknown is none of a category's, the mean of an order, and the mean response where levels become
-    means. ``fitted`` are cross-fitted means for the rows of a fit.
-    """
-    gaps = np.isnan(codes)
-    own = _own_features(column, np.where(gaps, column.fill, codes), fitted)
-    return np.column_stack([own, gaps]) if column.gap_flag else own
-
-
-def _own_features(column: Column, filled: FloatArray, fitted: FloatArray | None) -> FloatArray:
-    if column.kind == "drop":
-        return np.empty((len(filled), 0))
-    if column.kind == "category":
-        return (filled[:, None] == np.arange(len(column.levels))).astype(np.float64)
-    if column.means is not None:
-        return mean_features(filled, column.means, fitted)
-    if column.dates is not None:
-        return date_features(filled, column.dates, column.shift, column.scale)
-    if column.kind == "ordinal":
-        filled = np.where(filled == UNSEEN, column.shift, filled)
-    return ((filled - column.shift) * column.scale)[:, None]
+    return np.array([*found, np.nan])[places]  # missing values are at place -1
 
 
 def _numbers(column: Column, values: Any) -> FloatArray:
-    """The numbers of a column, or raise with the first values that are none."""
+    """The numbers of a column, (n,), or raise with the first values that are none."""
     import pandas as pd
 
     check_plain(f"Column {column.name!r}", values)
@@ -198,15 +371,14 @@ def _numbers(column: Column, values: Any) -> FloatArray:
     if column.writing is not None and not pd.api.types.is_numeric_dtype(plain):
         typed = plain.map(lambda value: isinstance(value, Number)).to_numpy(dtype=bool)
         texts, places = texts_of(plain.where(~typed))
-        found, odd_texts = read_numbers(texts, column.writing)
+        found, are_odd = read_numbers(texts, column.writing)
         numbers = np.append(found, np.nan)[places]
         numbers[typed] = plain[typed].to_numpy(dtype=np.float64, na_value=np.nan)  # not by their text: 1.5 is no 1,5
-        odd = np.flatnonzero(np.array([*odd_texts, False])[places] & ~typed)
+        odd = np.array([*are_odd, False])[places]
     else:
         numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        odd = np.flatnonzero(np.isnan(numbers) & ~values.isna().to_numpy())
-    if len(odd):
-        refuse_values(column.name, "numbers", values, odd)
+        odd = np.isnan(numbers) & ~values.isna().to_numpy()
+    refuse_values(column.name, "numbers", values, np.flatnonzero(odd))
     if np.isinf(numbers).any():
         raise ValueError(
             f"Column {column.name!r} holds {np.isinf(numbers).sum()} infinite numbers. Correct or drop them."
@@ -215,39 +387,40 @@ def _numbers(column: Column, values: Any) -> FloatArray:
     return numbers
 
 
-def _dates(column: Column, values: Any) -> FloatArray:
-    """Days since the first of 1970; texts that stood for gaps at fit do so again."""
-    writing = column.dates.writing if column.dates else ""
-    days = as_days(values, writing)
-    odd = np.flatnonzero(np.isnan(days) & ~values.isna().to_numpy())
-    known = column.writing.gaps if column.writing else ()
-    odd = np.array([i for i in odd if not is_gap(values.iloc[i], known)], dtype=np.int64)
-    if len(odd):
-        refuse_values(column.name, WRITINGS[writing], values, odd)
+def _days(column: Column, values: Any) -> FloatArray:
+    """Days since the first of 1970, or lengths of time in days, (n,); texts that stood for gaps at fit do so again."""
+    import pandas as pd
+
+    if column.dates is None:
+        found = pd.to_timedelta(values, errors="coerce")
+        days = (found.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
+    else:
+        days = as_days(values, column.dates.writing)
+    odd = np.flatnonzero(np.isnan(days) & values.notna().to_numpy())
+    expected = "lengths of time"
+    if column.dates is not None:
+        gaps = column.writing.gaps if column.writing else ()
+        odd = np.array([i for i in odd if not is_gap(values.iloc[i], gaps)], dtype=np.int64)
+        expected = DATE_FORMATS[column.dates.writing]
+    refuse_values(column.name, expected, values, odd)
     return days
 
 
-def _durations(name: str, values: Any) -> FloatArray:
-    """Lengths of time in days."""
-    import pandas as pd
+def features_of(column: Column, codes: FloatArray, fitted: FloatArray | None = None) -> FloatArray:
+    """The numbers that a column becomes, (n, w), of its codes, (n,); ``fitted`` are the cross-fitted means of its rows.
 
-    found = pd.to_timedelta(values, errors="coerce")
-    odd = np.flatnonzero(found.isna().to_numpy() & ~values.isna().to_numpy())
-    if len(odd):
-        refuse_values(name, "lengths of time", values, odd)
-    return (found.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
-
-
-def is_gap(value: Any, known: tuple[str, ...] = ()) -> bool:
-    """Whether a value is a text that stands for a gap."""
-    return isinstance(value, str) and (value in known or is_gap_word(value))
-
-
-def refuse_values(name: str, expected: str, values: Any, odd: IntArray) -> None:
-    """Raise with the first values that are not what is expected."""
-    rows = ", ".join(f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd[:SHOWN])
-    more = ", ..." if len(odd) > SHOWN else ""
-    raise ValueError(
-        f"Column {name!r} should hold {expected}; {len(odd)} of {len(values)} values are none, the first of them "
-        f"{rows}{more}. Correct them, or leave the column out."
-    )
+    A level that is unknown is none of a category's, the mean of an order, and the mean response where levels become
+    means.
+    """
+    gaps = np.isnan(codes)
+    filled = np.where(gaps, column.fill, codes)
+    if column.kind == "category":
+        own = (filled[:, None] == np.arange(len(column.levels))).astype(np.float64)
+    elif column.means is not None:
+        own = mean_features(filled, column.means, fitted)
+    elif column.dates is not None:
+        own = date_features(filled, column.dates, column.shift, column.scale)
+    else:
+        filled = np.where(filled == UNSEEN, column.shift, filled) if column.kind == "ordinal" else filled
+        own = ((filled - column.shift) * column.scale)[:, None]
+    return np.column_stack([own, gaps]) if column.gap_flag else own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -11,18 +11,18 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skewridge._typing import FloatArray
-from skewridge._validation import check_choice, check_integer, warn_user
+from skewridge._typing import BoolArray, FloatArray
+from skewridge._validation import check_choice, check_integer
 from skewridge.tables import columns as table
-from skewridge.tables.columns import KINDS, Column
-from skewridge.tables.learning import ANY_CATEGORY, Wanted, learn_column
-from skewridge.tables.many_levels import ByRow, with_means
-from skewridge.tables.new_gaps import warn_new_gaps
-from skewridge.tables.summary import TableSummary
-from skewridge.tables.texts import SHOWN
+from skewridge.tables.columns import ANY_CATEGORY, KINDS, Column, codes_of, features_of, learn_column
+from skewridge.tables.level_means import ByRow, assign_parts, check_response, cross_fitted, learn_means
+from skewridge.tables.out_of_range import warn_new_gaps, warn_new_levels
+from skewridge.tables.written_numbers import SHOWN
 
 MISSING = ("impute", "refuse")
 FLAG_SHARE = 0.005  # of the rows: fewer gaps get no column of their own
+HEADINGS = ("column", "taken for", "becomes", "gaps", "note")
+WIDTH, FEWEST_LEVELS = 36, 3  # characters of listed levels, about, and levels that are listed in any case
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -104,7 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns hold; y is needed where a column has many levels."""
-        self._remember(X, self._learn(X, y, ByRow()))
+        self._learn(X, y, ByRow())
         return self
 
     def fit_transform(
@@ -123,25 +123,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         sample_weight : (n,) array, optional
             How often each row occurs: rows of weight 0 enter no mean.
         """
-        learned = self._learn(X, y, ByRow(groups, order, sample_weight))
-        self._remember(X, learned)
-        return learned.features
+        return self._learn(X, y, ByRow(groups, order, sample_weight))
 
     def transform(self, X: Any) -> FloatArray:
         """Return the numbers, (n, w)."""
         check_is_fitted(self)
         X = table.as_frame(X)
         used = [column for column in self.columns_ if column.features]
-        table.check_columns([column.name for column in used], X.columns)
+        names = [column.name for column in used]
+        table.check_columns(names, X.columns)
         if self.missing == "refuse":
-            table.refuse_missing(X[[column.name for column in used]])
-        codes = [table.codes_of(column, X[column.name]) for column in used]
-        self._check_gaps(used, codes, X)
+            table.refuse_missing(X[names])
+        codes = self._codes(used, X)
         warn_new_gaps(used, codes)
         for column, code in zip(used, codes, strict=True):
-            if column.levels and (code == table.UNSEEN).any():
-                _warn_unseen(column, table.unseen_texts(column, X[column.name]))
-        return np.hstack([table.features_of(column, code) for column, code in zip(used, codes, strict=True)])
+            warn_new_levels(column, code, X[column.name])
+        return np.hstack([features_of(column, code) for column, code in zip(used, codes, strict=True)])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the numbers: a column's own, ``column=level`` or ``column: part``."""
@@ -154,109 +151,147 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return TableSummary(tuple(self.columns_))
 
-    def _learn(self, X: Any, y: Any, known: ByRow) -> _Learned:
-        """Learn every column, and the numbers of the rows."""
+    def _learn(self, X: Any, y: Any, by_row: ByRow) -> FloatArray:
+        """Learn every column, and return the numbers of the rows, (n, w)."""
         self._check_parameters()
         frame = table.as_frame(X)
-        wanted = self._wanted(frame.columns)
+        requested = self._requested(frame.columns)
         if self.missing == "refuse":
-            table.refuse_missing(frame[[name for name in frame if wanted.get(name, Wanted()).kind != "drop"]])
-        columns = [
-            learn_column(name, frame[name], wanted.get(name), self.max_categories) for name in map(str, frame.columns)
-        ]
-        _check_some_left(columns)
-        used = [column for column in columns if column.kind != "drop"]
-        codes = [table.codes_of(column, frame[column.name]) for column in used]
-        self._check_gaps(used, codes, frame)
-        flagged = _with_flags(used, codes)
-        found = with_means(flagged, codes, X, y, known)
-        by_name = {column.name: column for column, _ in found}
-        parts = [table.features_of(column, code, fitted) for (column, fitted), code in zip(found, codes, strict=True)]
-        return _Learned([by_name.get(column.name, column) for column in columns], np.hstack(parts))
+            table.refuse_missing(frame[[name for name in frame if requested.get(name, ("", None))[0] != "drop"]])
+        columns = {}
+        for name in map(str, frame.columns):
+            kind, order = requested.get(name, (None, None))
+            columns[name] = learn_column(name, frame[name], kind, order, self.max_categories)
+        used = [column for column in columns.values() if column.kind != "drop"]
+        if not used:
+            reasons = [f"{name!r}: {column.note or 'as asked for'}" for name, column in columns.items()]
+            raise ValueError(
+                f"No column is left to predict from ({'; '.join(reasons[:SHOWN])}). Name one that is of use in kinds=, "
+                f"such as kinds={{{next(iter(columns))!r}: 'number'}}."
+            )
+        codes = self._codes(used, frame)
+        used = _with_flags(used, codes)
+        many = [column.name for column in used if column.kind == "means"]
+        if many:
+            Y = check_response(many[0], X, y, len(frame))
+            parts, weights, first_ahead = assign_parts(codes, X, by_row)
+        features = []
+        for column, code in zip(used, codes, strict=True):
+            fitted = None
+            if column.kind == "means":
+                n_levels = len(column.levels)
+                fitted = cross_fitted(code, Y, n_levels, parts, weights, first_ahead)
+                column = replace(column, means=learn_means(code, Y, fitted, n_levels, weights))
+            columns[column.name] = column
+            features.append(features_of(column, code, fitted))
+        self.columns_ = list(columns.values())
+        self.feature_names_in_ = np.array(list(columns), dtype=object)
+        self.n_features_in_ = len(columns)
+        return np.hstack(features)
 
-    def _remember(self, X: Any, learned: _Learned) -> None:
-        self.columns_ = learned.columns
-        self.feature_names_in_ = np.array([column.name for column in learned.columns], dtype=object)
-        self.n_features_in_ = len(learned.columns)
-
-    def _wanted(self, there: Any) -> dict[str, Wanted]:
-        """What the parameters say about columns, by name."""
+    def _requested(self, there: Any) -> dict[str, tuple[str, Sequence[str] | None]]:
+        """Kinds, and the levels of orders, that the parameters give, by column."""
         orders = dict(self.ordinal) if isinstance(self.ordinal, Mapping) else dict.fromkeys(self.ordinal)
         table.check_columns([*self.categorical, *orders, *(self.kinds or {})], there)
         return {
-            **{name: Wanted(kind) for name, kind in (self.kinds or {}).items()},
-            **{name: Wanted(ANY_CATEGORY) for name in self.categorical},
-            **{name: Wanted("ordinal", levels) for name, levels in orders.items()},
+            **{name: (kind, None) for name, kind in (self.kinds or {}).items()},
+            **dict.fromkeys(self.categorical, (ANY_CATEGORY, None)),
+            **{name: ("ordinal", levels) for name, levels in orders.items()},
         }
 
-    def _check_gaps(self, columns: Sequence[Column], codes: Sequence[FloatArray], X: Any) -> None:
-        """Refuse words that stand for a gap where gaps are refused."""
-        for column, code in zip(columns, codes, strict=True) if self.missing == "refuse" else ():
-            odd = np.flatnonzero(np.isnan(code))
-            if len(odd):
-                table.refuse_values(column.name, f"{column.kind}s", X[column.name], odd)
+    def _codes(self, columns: Sequence[Column], X: Any) -> list[FloatArray]:
+        """The codes of columns, (n,) each; words that stand for a gap are refused where gaps are."""
+        codes = [codes_of(column, X[column.name]) for column in columns]
+        if self.missing == "refuse":
+            for column, code in zip(columns, codes, strict=True):
+                table.refuse_values(column.name, f"{column.kind}s", X[column.name], np.flatnonzero(np.isnan(code)))
+        return codes
 
     def _check_parameters(self) -> None:
         check_choice("missing", self.missing, MISSING)
         check_integer("max_categories", self.max_categories, 1)
         if not isinstance(self.kinds, Mapping | None):
             raise TypeError(f"kinds must be a dict, such as {{'zip': 'category'}}, or None; got {self.kinds!r}.")
-        for name, kind in (self.kinds or {}).items():
+        kinds = self.kinds or {}
+        for name, kind in kinds.items():
             check_choice(f"kinds[{name!r}]", kind, KINDS)
-        _check_named_once(self.categorical, self.ordinal, self.kinds or ())
-
-
-@dataclass(frozen=True)
-class _Learned:
-    columns: list[Column]
-    features: FloatArray
-
-
-def _check_named_once(categorical: Iterable[str], ordinal: Iterable[str], kinds: Iterable[str]) -> None:
-    for first, second, words in (
-        (categorical, ordinal, "categorical and ordinal"),
-        (categorical, kinds, "in categorical and in kinds"),
-        (ordinal, kinds, "in ordinal and in kinds"),
-    ):
-        both = sorted(set(first) & set(second))
-        if both:
-            raise ValueError(f"Column {both[0]!r} cannot be {words} at once. Name it in one of them.")
-
-
-def _check_some_left(columns: Sequence[Column]) -> None:
-    if all(column.kind == "drop" for column in columns):
-        reasons = "; ".join(f"{column.name!r}: {column.note or 'as asked for'}" for column in columns[:SHOWN])
-        raise ValueError(
-            f"No column is left to predict from ({reasons}). Name one that is of use in kinds=, such as "
-            f"kinds={{{columns[0].name!r}: 'number'}}."
-        )
+        for first, second, words in (
+            (self.categorical, self.ordinal, "categorical and ordinal"),
+            (self.categorical, kinds, "in categorical and in kinds"),
+            (self.ordinal, kinds, "in ordinal and in kinds"),
+        ):
+            both = sorted(set(first) & set(second))
+            if both:
+                raise ValueError(f"Column {both[0]!r} cannot be {words} at once. Name it in one of them.")
 
 
 def _with_flags(columns: Sequence[Column], codes: Sequence[FloatArray]) -> list[Column]:
     """Give columns with gaps a feature that tells them, but for those with the gaps of an earlier column."""
-    told: dict[str, npt.NDArray[np.bool_]] = {}
+    flagged: dict[str, BoolArray] = {}
     out = []
     for column, code in zip(columns, codes, strict=True):
         gaps = np.isnan(code)
-        same = [name for name, earlier in told.items() if np.mean(gaps != earlier) < FLAG_SHARE]
+        same = [name for name, earlier in flagged.items() if np.mean(gaps != earlier) < FLAG_SHARE]
         if gaps.mean() < FLAG_SHARE:
             out.append(column)
         elif same:
             note = f"gaps as in {same[0]!r}"
             out.append(replace(column, note=f"{column.note}, {note}" if column.note else note))
         else:
-            told[column.name] = gaps
+            flagged[column.name] = gaps
             out.append(replace(column, gap_flag=True))
     return out
 
 
-def _warn_unseen(column: Column, texts: dict[str, int]) -> None:
-    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(texts.items())[:SHOWN])
-    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
-    become = {"ordinal": "the mean of its order", "means": "the mean of all responses"}.get(column.kind)
-    rows = sum(texts.values())
-    counted, they = ("1 row has a value", "it is") if rows == 1 else (f"{rows} rows have values", "they are")
-    warn_user(
-        f"{counted} of {column.name!r} that the model has not seen ({listed}{more}): {they} taken for "
-        f"{become or 'none of its categories'}."
-    )
+@dataclass(frozen=True)
+class TableSummary:
+    """The columns of an encoder; ``str`` is one aligned table."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of the table, a row for each column."""
+        names = {"means": "category", "drop": "left out"}
+        return [[c.name, names.get(c.kind, c.kind), _becomes(c) or "-", f"{c.n_gaps:,}", c.note] for c in self.columns]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as plain data."""
+        columns = [
+            {
+                "name": c.name,
+                "kind": c.kind,
+                "becomes": _becomes(c),
+                "features": c.features,
+                "n_levels": len(c.levels),
+                "n_gaps": c.n_gaps,
+                "note": c.note,
+            }
+            for c in self.columns
+        ]
+        return {"columns": columns}
+
+    def __str__(self) -> str:
+        lines = [list(HEADINGS), *self.rows]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join(line.rstrip() for line in padded)
+
+
+def _becomes(column: Column) -> str:
+    """What a column becomes, in a few words; nothing for one that is left out."""
+    levels, n = column.levels, FEWEST_LEVELS
+    while n < len(levels) and len(", ".join(levels[: n + 1])) <= WIDTH:
+        n += 1
+    listed = ", ".join(level[: WIDTH // FEWEST_LEVELS] for level in levels[:n]) + (", ..." if n < len(levels) else "")
+    own = {
+        "drop": "",
+        "number": "number",
+        "boolean": "0 and 1",
+        "duration": "days",
+        "category": f"{len(levels)} columns of 0 and 1: {listed}",
+        "means": f"mean response and count of {len(levels):,} levels",
+        "ordinal": f"place in {listed}",
+        "date": ", ".join(column.dates.parts) if column.dates else "",
+    }
+    return own[column.kind] + (", a column for gaps" if column.gap_flag else "")

@@ -7,13 +7,19 @@ earlier rows only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from skewridge._permutation import shuffle
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray
+from skewridge._validation import check_plain, check_same_order, check_weights
 from skewridge.features.scaling import standard_scaling
+from skewridge.response.grouping import ordered_blocks
+from skewridge.response.labels import coded_labels
 
 N_FOLDS = 5
 SEED, STREAM = 0, 25  # the key of the folds: the same rows, the same folds
@@ -21,21 +27,13 @@ SEED, STREAM = 0, 25  # the key of the folds: the same rows, the same folds
 
 @dataclass(frozen=True)
 class LevelMeans:
-    """What a level becomes.
+    """What a level becomes, of p responses."""
 
-    Attributes
-    ----------
-    deviations : for each response, one number a level: its shrunk mean minus that of all rows
-    counts : rows of each level
-    scales : for each response, what deviations are multiplied by
-    count_shift, count_scale : what is subtracted from the logarithm of a count, and what that is multiplied by
-    """
-
-    deviations: tuple[tuple[float, ...], ...]
-    counts: tuple[int, ...]
-    scales: tuple[float, ...]
-    count_shift: float = 0.0
-    count_scale: float = 1.0
+    deviations: tuple[tuple[float, ...], ...]  # p, of one number a level: its shrunk mean minus that of all rows
+    counts: tuple[int, ...]  # rows of each level
+    scales: tuple[float, ...]  # p, what deviations are multiplied by
+    count_shift: float = 0.0  # what is subtracted from the logarithm of a count
+    count_scale: float = 1.0  # and what that is multiplied by
 
     @property
     def names(self) -> list[str]:
@@ -45,31 +43,16 @@ class LevelMeans:
 
 
 @dataclass(frozen=True)
-class FoldPlan:
-    """Which responses the mean of a row may be made of: those of other parts, and never its own.
+class ByRow:
+    """What is known of rows besides their columns and their response, each an (n,) array or None."""
 
-    Attributes
-    ----------
-    parts : (n,) array of numbers from 0; -1 for rows that no model is fitted to, whose means are those of new rows
-    weights : (n,) array, how often each row occurs; 0 in part -1
-    first_ahead : the first part that sees only the parts before it; those before see each other. None: every part sees
-        all others
-    """
-
-    parts: IntArray
-    weights: FloatArray
-    first_ahead: int | None = None
-
-    def seen_by(self, part: int) -> BoolArray:
-        """The rows whose responses the rows of a part may see, (n,)."""
-        if self.first_ahead is None or part < 0:
-            return (self.parts >= 0) & (self.parts != part)
-        end = part if part >= self.first_ahead else self.first_ahead
-        return (self.parts >= 0) & (self.parts < end) & (self.parts != part)
+    groups: Any = None  # rows of one label see no mean that another row of it has entered
+    order: Any = None  # rows of the later half see means of earlier rows only
+    sample_weight: Any = None  # how often each row occurs
 
 
-def deal_folds(codes: FloatArray) -> IntArray:
-    """Return a fold for every row of (n, c) codes; equal rows, and those with the same gaps, share theirs.
+def assign_folds(codes: FloatArray) -> IntArray:
+    """A fold for every row of (n, c) codes, (n,); equal rows, and those with the same gaps, share theirs.
 
     The fold depends on what a row holds and not on its place in the table, so that the order of rows changes nothing.
     """
@@ -79,31 +62,59 @@ def deal_folds(codes: FloatArray) -> IntArray:
     return shuffle(np.arange(n_distinct), n_distinct, SEED, STREAM)[member] % N_FOLDS
 
 
-def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int, weights: FloatArray | None = None) -> FloatArray:
-    """Return ``n (m - M) / (n + k)`` of every level and response, (n_levels, p).
+def assign_parts(codes: Sequence[FloatArray], X: Any, by_row: ByRow) -> tuple[IntArray, FloatArray, int | None]:
+    """Parts and weights of rows, (n,) each, and the first part that sees only those before it; see `cross_fitted`.
+
+    Parts are folds that equal rows share, or those of one group, or blocks of an order.
+    """
+    n_rows = len(codes[0])
+    positive, kept = check_weights(by_row.sample_weight, n_rows, X, are_counts=False)
+    weights, parts, first_ahead = np.zeros(n_rows), np.full(n_rows, -1), None
+    weights[kept] = positive
+    if by_row.order is not None:
+        ranks = coded_labels("order", X, by_row.order, n_rows, sortable=True)
+        blocks = ordered_blocks(ranks[kept], positive)
+        parts[kept], first_ahead = blocks.labels, blocks.first_ahead
+    elif by_row.groups is not None:
+        _, member = np.unique(np.asarray(by_row.groups).astype(str)[kept], return_inverse=True)
+        parts[kept] = assign_folds(member.reshape(-1, 1).astype(np.float64))
+    else:
+        parts[kept] = assign_folds(np.column_stack([code[kept] for code in codes]))
+    return parts, weights, first_ahead
+
+
+def check_response(column: str, X: Any, y: Any, n_rows: int) -> FloatArray:
+    """The responses, (n, p), or raise with the column that needs them."""
+    if y is None:
+        raise ValueError(
+            f"Column {column!r} has many levels, which become means of the response: call fit_transform(X, y) or "
+            "fit(X, y). Without a response allow more max_categories, or leave it out: "
+            f"kinds={{{column!r}: 'drop'}}."
+        )
+    check_plain("y", y)
+    check_same_order(X, y)
+    Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(len(y), -1)
+    check_consistent_length(np.empty(n_rows), Y)
+    return Y
+
+
+def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int, weights: FloatArray) -> FloatArray:
+    """``n (m - M) / (n + k)`` of every level and response, (n_levels, p).
 
     n and m are rows and mean of a level, M the mean of all rows, and k = (variance within levels) / (variance between
     them), both estimated by analysis of variance: the less levels differ, the more a mean is taken for chance. A row of
     weight 2 is two rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, Y = np.array([0, 0, 1, 1]), np.array([[0.0], [2.0], [10.0], [12.0]])
-    >>> shrunk_deviations(codes, Y, 3).ravel().round(3).tolist()
-    [-4.9, 4.9, 0.0]
     """
-    w = np.ones(len(codes)) if weights is None else weights
-    counts = np.bincount(codes, w, n_levels)
-    n, n_there = float(np.sum(w)), int(np.count_nonzero(counts))
+    counts = np.bincount(codes, weights, n_levels)
+    n, n_there = float(np.sum(weights)), int(np.count_nonzero(counts))
     out = np.zeros((n_levels, Y.shape[1]))
     spare = n - n_there  # degrees of freedom within levels
     if spare <= 0 or n_there < 2:
         return out
     for j, y in enumerate(Y.T):
         centered = y - np.average(y, weights=weights)
-        means = np.bincount(codes, w * centered, n_levels) / np.where(counts > 0, counts, 1.0)
-        within = np.sum(w * (centered - means[codes]) ** 2) / spare
+        means = np.bincount(codes, weights * centered, n_levels) / np.where(counts > 0, counts, 1.0)
+        within = np.sum(weights * (centered - means[codes]) ** 2) / spare
         excess = np.sum(counts * means**2) - (n_there - 1) * within
         between = excess / (n - np.sum(counts**2) / n)
         if between > 0:
@@ -111,25 +122,36 @@ def shrunk_deviations(codes: IntArray, Y: FloatArray, n_levels: int, weights: Fl
     return out
 
 
-def cross_fitted(codes: FloatArray, Y: FloatArray, plan: FoldPlan, n_levels: int) -> FloatArray:
-    """Return every row's deviations by the rows that it may see, (n, p); 0 where the level is missing or new."""
+def cross_fitted(
+    codes: FloatArray,
+    Y: FloatArray,
+    n_levels: int,
+    parts: IntArray,
+    weights: FloatArray,
+    first_ahead: int | None = None,
+) -> FloatArray:
+    """Every row's deviations by the rows that it may see, (n, p); 0 where the level is missing or new.
+
+    Rows see the other parts and never their own; from part ``first_ahead`` on, only the parts before. Part -1, of
+    weight 0, is of rows that no model is fitted to: they see all others, as new rows do, and are seen by none.
+    """
     out = np.zeros(Y.shape)
     known = codes >= 0  # not a gap
-    for part in np.unique(plan.parts).tolist():
-        seen, here = known & plan.seen_by(part), known & (plan.parts == part)
+    for part in np.unique(parts).tolist():
+        seen = known & (parts >= 0) & (parts != part)
+        if first_ahead is not None and part >= 0:
+            seen &= parts < max(part, first_ahead)
+        here = known & (parts == part)
         if seen.any() and here.any():
-            found = shrunk_deviations(codes[seen].astype(np.int64), Y[seen], n_levels, plan.weights[seen])
+            found = shrunk_deviations(codes[seen].astype(np.int64), Y[seen], n_levels, weights[seen])
             out[here] = found[codes[here].astype(np.int64)]
     return out
 
 
-def learn_means(
-    codes: FloatArray, Y: FloatArray, fitted: FloatArray, n_levels: int, weights: FloatArray | None = None
-) -> LevelMeans:
-    """Learn from all rows; ``fitted`` are their cross-fitted deviations, which decide the scale."""
-    every = np.ones(len(codes)) if weights is None else weights
-    known = (codes >= 0) & (every > 0)
-    places, w = codes[known].astype(np.int64), every[known]
+def learn_means(codes: FloatArray, Y: FloatArray, fitted: FloatArray, n_levels: int, weights: FloatArray) -> LevelMeans:
+    """Learn from all rows; ``fitted`` are their cross-fitted deviations, (n, p), which decide the scale."""
+    known = (codes >= 0) & (weights > 0)
+    places, w = codes[known].astype(np.int64), weights[known]
     found = shrunk_deviations(places, Y[known], n_levels, w)
     counts = np.rint(np.bincount(places, w, n_levels)).astype(np.int64)
     logs = standard_scaling(np.log(np.maximum(counts[places], 1))[:, None], w)
@@ -145,7 +167,7 @@ def learn_means(
 
 
 def mean_features(codes: FloatArray, means: LevelMeans, fitted: FloatArray | None = None) -> FloatArray:
-    """Return the numbers, (n, p + 1): deviations, of all rows or as they were cross-fitted, and the logarithmic count.
+    """The numbers, (n, p + 1): deviations, of all rows or as they were cross-fitted, and the logarithmic count.
 
     A level that is missing or new deviates by 0 and counts once, as one that a single row had.
     """

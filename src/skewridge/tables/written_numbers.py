@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.io.number_forms import DECIMALS, SPACES, is_number, plain_number
-from skewridge.tables.texts import SHOWN
 
+SHOWN = 5  # values that a message lists
 NEARLY_ALL = 0.95  # of the values that are no word for a gap
 AT_LEAST = 0.5  # of all values
 GAP_WORDS = frozenset(
@@ -29,89 +30,55 @@ _CODE = re.compile(r"0\d+")  # leading zeros are those of a code
 
 
 @dataclass(frozen=True)
-class Writing:
-    """How the numbers of a column are written.
+class NumberFormat:
+    """How the numbers of a column are written."""
 
-    Attributes
-    ----------
-    decimal : "." or ","
-    unit : what stands before or after numbers and is left out, such as "km"; "" for none
-    gaps : texts that are no numbers and stand for a gap, besides the usual words such as "unknown"
-    """
+    decimal: str = "."  # or ","
+    unit: str = ""  # what stands before or after numbers and is left out, such as "km"
+    gaps: tuple[str, ...] = ()  # texts that stand for a gap, besides the usual words such as "unknown"
 
-    decimal: str = "."
-    unit: str = ""
-    gaps: tuple[str, ...] = ()
+    def describe(self, counts: Mapping[str, int]) -> str:
+        """What is special about it, for people; ``counts`` are how many rows have each text."""
+        gaps = [text for text in counts if is_gap(text, self.gaps)]
+        listed = ", ".join(f"{text[:20]!r} ({counts[text]})" for text in gaps[:SHOWN])
+        more = f" and {len(gaps) - SHOWN} more" if len(gaps) > SHOWN else ""
+        parts = ["written as text"]
+        parts += ["decimal comma"] if self.decimal == "," else []
+        parts += [f"unit {self.unit!r}"] if self.unit else []
+        parts += [f"gaps: {listed}{more}"] if gaps else []
+        return ", ".join(parts)
 
 
-def find_writing(counts: Mapping[str, int]) -> Writing | None:
-    """Return how numbers are written in a column of texts, or None where it holds something else.
-
-    Parameters
-    ----------
-    counts : how many rows have each text
-
-    Examples
-    --------
-    >>> find_writing({"1.250,5 km": 9, "7 km": 9, "unknown": 2})
-    Writing(decimal=',', unit='km', gaps=())
-    >>> find_writing({"007": 1, "12": 1}) is None
-    True
-    """
-    told = {text: count for text, count in counts.items() if not is_gap_word(text)}
-    split = {text: _split(text) for text in told}
-    if any(_CODE.fullmatch(number) for number, _ in split.values()):
-        return None
+def find_number_format(counts: Mapping[str, int]) -> NumberFormat | None:
+    """How numbers are written in a column of texts, by how many rows have each; None where it holds something else."""
+    texts = {text: n for text, n in counts.items() if not is_gap(text)}
     units: Counter[str] = Counter()
-    for text, (_, unit) in split.items():
-        units[unit] += told[text] if unit else 0
-    unit = units.most_common(1)[0][0] if units else ""
-    found = [Writing(decimal, unit) for decimal in DECIMALS]
-    weights = [sum(n for text, n in told.items() if _number(text, writing) is not None) for writing in found]
-    best = int(np.argmax(weights))  # the decimal point where both are as good
-    if weights[best] < max(NEARLY_ALL * sum(told.values()), AT_LEAST * sum(counts.values())) or not weights[best]:
+    for text, n in texts.items():
+        number, unit = _split(text)
+        if _CODE.fullmatch(number):
+            return None
+        units[unit] += n if unit else 0
+    unit = max(units, key=units.__getitem__, default="")
+    odd = {sign: tuple(text for text in texts if _number(text, sign, unit) is None) for sign in DECIMALS}
+    n_odd = {sign: sum(texts[text] for text in own) for sign, own in odd.items()}
+    decimal = min(DECIMALS, key=n_odd.__getitem__)  # the point where both are as good
+    n_texts = sum(texts.values())
+    n_read = n_texts - n_odd[decimal]
+    if n_read < max(NEARLY_ALL * n_texts, AT_LEAST * sum(counts.values())) or not n_read:
         return None
-    odd = tuple(text for text in told if _number(text, found[best]) is None)
-    return Writing(found[best].decimal, unit, odd)
+    return NumberFormat(decimal, unit, odd[decimal])
 
 
-def read_numbers(texts: Sequence[str], writing: Writing) -> tuple[FloatArray, list[bool]]:
-    """Return the number of every text, nan for a gap, and which texts are neither.
-
-    Examples
-    --------
-    >>> read_numbers(["1,5", "?", "x"], Writing(","))
-    (array([1.5, nan, nan]), [False, False, True])
-    """
-    numbers = [None if text in writing.gaps else _number(text, writing) for text in texts]
-    odd = [
-        number is None and text not in writing.gaps and not is_gap_word(text)
-        for text, number in zip(texts, numbers, strict=True)
-    ]
-    return np.array([np.nan if number is None else number for number in numbers]), odd
+def read_numbers(texts: Sequence[str], written: NumberFormat) -> tuple[FloatArray, list[bool]]:
+    """The number of every text, (n,), nan for a gap, and which texts are neither."""
+    decimal, unit, gaps = written.decimal, written.unit, written.gaps
+    numbers = [np.nan if is_gap(text, gaps) else _number(text, decimal, unit) for text in texts]
+    return np.array(numbers, dtype=np.float64), [number is None for number in numbers]
 
 
-def is_gap_word(text: str) -> bool:
-    """Whether a text is one of the usual words for a value that is not known."""
-    return text.strip().casefold() in GAP_WORDS
-
-
-def in_words(writing: Writing, counts: Mapping[str, int]) -> str:
-    """What is special about a column's writing, for people.
-
-    Examples
-    --------
-    >>> in_words(Writing(",", "km"), {"1,5 km": 20, "unknown": 2})
-    "written as text, decimal comma, unit 'km', gaps: 'unknown' (2)"
-    """
-    gaps = [text for text in counts if text in writing.gaps or is_gap_word(text)]
-    listed = ", ".join(f"{text[:20]!r} ({counts[text]})" for text in gaps[:SHOWN])
-    more = f" and {len(gaps) - SHOWN} more" if len(gaps) > SHOWN else ""
-    parts = ["written as text"]
-    parts += ["decimal comma"] if writing.decimal == "," else []
-    parts += [f"unit {writing.unit!r}"] if writing.unit else []
-    parts += [f"gaps: {listed}{more}"] if gaps else []
-    return ", ".join(parts)
+def is_gap(value: Any, known: Sequence[str] = ()) -> bool:
+    """Whether a value is a text that stands for a gap: one of those known, or a usual word for it."""
+    return isinstance(value, str) and (value in known or value.strip().casefold() in GAP_WORDS)
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -122,10 +89,10 @@ def _split(text: str) -> tuple[str, str]:
     return found["number"].strip(), f"{found['before'] or ''} {found['after'] or ''}".strip()
 
 
-def _number(text: str, writing: Writing) -> float | None:
+def _number(text: str, decimal: str, unit: str) -> float | None:
     """The number that a text is, without unit or with the column's, or None."""
-    number, unit = _split(text)
-    if unit not in ("", writing.unit) or not is_number(number, writing.decimal):
+    number, own = _split(text)
+    if own not in ("", unit) or not is_number(number, decimal):
         return None
-    value = float(plain_number(number, writing.decimal))
+    value = float(plain_number(number, decimal))
     return value if np.isfinite(value) else None

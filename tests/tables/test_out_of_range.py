@@ -12,7 +12,7 @@ from skewridge import (
     fit_source,
 )
 from skewridge.tables.columns import row_label
-from skewridge.tables.outside import MOST_TOLD, count_outside, outside_fit, outside_text
+from skewridge.tables.out_of_range import MOST_TOLD, count_outside, outside_fit, outside_text
 
 pd = pytest.importorskip("pandas")
 
