@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.distribution.intervals import FEWEST_ROWS, calibration_of, check_tail, join_slices, rows_needed
+from skewridge.distribution.intervals import FEWEST_ROWS, calibration_of, check_tail, join_slices
 from skewridge.response.slices import slice_labels
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "intervals" / "study.py"
@@ -85,7 +85,8 @@ def test_more_coverage_joins_more_slices():
 
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95, 0.99])
 def test_rows_needed_are_the_fewest_with_a_finite_interval(coverage):
-    n = rows_needed(coverage)
+    none = np.array([])
+    n = calibration_of(none, none, np.array([0.0, 1.0]), none, "fresh").rows_needed(coverage)
     assert np.isfinite(naive_ends(range(n), coverage)).all()
     assert not np.isfinite(naive_ends(range(n - 1), coverage)).any()
 

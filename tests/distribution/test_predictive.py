@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 
 from skewridge.distribution.intervals import calibration_of
-from skewridge.distribution.point_masses import PointMasses, point_masses, shared_values
-from skewridge.distribution.predictive import OutputDistribution, PredictiveDistribution
+from skewridge.distribution.predictive import (
+    OutputDistribution,
+    PointMasses,
+    PredictiveDistribution,
+    point_masses,
+    shared_values,
+)
 
 ALL = np.array([-np.inf, np.inf])
 

@@ -17,15 +17,13 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
-from skewridge.distribution.joining import join_slices
-from skewridge.distribution.shape import ErrorShape, shape_of
+from skewridge.distribution.errors import FEWEST_ROWS, ErrorShape, join_slices, shape_of
 from skewridge.execution.chunked import RowData
 from skewridge.features.scaling import common_error, weighted_median
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
-FEWEST_ROWS = 50  # in a slice of the prediction; smaller ones are joined with their neighbours
 SOURCES = ("fresh", "cross-fitted", "left out", "unstable")  # whose errors intervals are made of
 _SLACK = 1e-9  # weights that add up to a whole number but for rounding
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)  # of f + (y - f), which need not be y
@@ -34,13 +32,9 @@ _APART = 0.5  # medians of folds further apart than so much of the width of thei
 
 @dataclass(frozen=True)
 class Bands:
-    """Interval ends relative to the prediction, by slices of it: prediction + [low, high].
+    """Interval ends low and high (g,) relative to the prediction, and calibration rows, by slices of it (edges, g + 1).
 
-    Attributes
-    ----------
-    edges : (g + 1,) array, slices of the prediction
-    low, high : (g,) arrays; infinite where there are too few rows
-    n_rows : (g,) array, calibration rows in every slice
+    They are infinite where there are too few rows.
     """
 
     edges: FloatArray
@@ -86,17 +80,17 @@ class Calibration:
         first = join_slices(np.diff(mass), max(FEWEST_ROWS, self.rows_needed(coverage)))
         bounds = self.starts[[*first, -1]]
         parts = [slice(low, high) for low, high in pairwise(bounds.tolist())]
-        ends = np.array([self._ends(part, tail) for part in parts])
+        ends = np.empty((2, len(parts)))
+        for j, part in enumerate(parts):
+            errors, weights = self.errors[part], self.weights[part]
+            rounding = _ROUNDING * (np.max(np.abs(self.edges)) + np.max(np.abs(errors), initial=0.0))
+            for side, end in enumerate(_tail_errors(errors, weights, tail)):
+                shared = (
+                    weights[np.abs(errors - end) <= rounding].sum() > 1
+                )  # rounded outwards: f + (y - f) need not be y
+                ends[side, j] = end + (2 * side - 1) * rounding * shared
         rows = np.array([self.weights[part].sum() for part in parts])
-        return Bands(self.edges[[*first, -1]], ends[:, 0], ends[:, 1], rows)
-
-    def _ends(self, part: slice, tail: Fraction) -> tuple[float, float]:
-        """The tail quantiles, rounded outwards where rows share one: f + (y - f) need not be y."""
-        errors, weights = self.errors[part], self.weights[part]
-        low, high = _tails(errors, weights, tail)
-        rounding = _ROUNDING * (np.max(np.abs(self.edges)) + np.max(np.abs(errors), initial=0.0))
-        low_shared, high_shared = (weights[np.abs(errors - end) <= rounding].sum() > 1 for end in (low, high))
-        return low - rounding * low_shared, high + rounding * high_shared
+        return Bands(self.edges[[*first, -1]], ends[0], ends[1], rows)
 
     @cached_property
     def shape(self) -> ErrorShape:
@@ -108,24 +102,18 @@ class Calibration:
         return ceil(1 / self._tail(coverage)) - 1
 
     def _tail(self, coverage: float) -> Fraction:
-        """The share of errors beyond either end; of unstable folds, where any one fold may be right, a fifth."""
+        """The share of errors beyond either end; of unstable folds, where any one fold may be right, a fifth of it."""
         return check_tail(coverage) / (N_FOLDS if self.source == "unstable" else 1)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Rows predicted by fits that have not seen them.
+    """Rows predicted by fits that have not seen them: prediction and Y (n, p), frequencies (n,) and their source.
 
-    Attributes
-    ----------
-    prediction, Y : (n, p) arrays
-    weights : (n,) array, how often each row occurs
-    source : "fresh", "cross-fitted" or "left out"
-    folds : (n,) array, the fold of every row that was cross-fitted; None where folds may differ
-    X : (n, d) array, the rows; None where they are no numbers, or of no use
-    groups : (n,) array of labels, rows that are left out together; None: every row on its own
-    level : (n, p) array, where rows lie among the predictions of new rows; None: where their own predictions do. A fit
-        without the row may tell the row's own response: the mean of the others is low where y is high
+    folds (n,) are those of rows that were cross-fitted, None where folds may differ; X (n, d) is None where rows are no
+    numbers, or of no use; groups (n,) are labels of rows that are left out together. level (n, p) is where rows lie
+    among the predictions of new rows, None where their own predictions do: a fit without the row may tell the row's
+    own response, since the mean of the others is low where y is high.
     """
 
     prediction: FloatArray
@@ -152,10 +140,10 @@ class Unseen:
         return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale, level)
 
 
-def with_shared_shift(
+def with_common_error(
     prediction: FloatArray, Y: FloatArray, weights: FloatArray, X: RowData | None = None
 ) -> FloatArray:
-    """Left-out predictions, (n, p), about the shift of the whole fit instead of that of fits without a row.
+    """Left-out predictions, (n, p), with the common error of the whole fit, not that of fits without a row.
 
     A few gross errors shift a fit, and with it every error. Without rows of weight f in all, those with the same x,
     of a whole weight W, the shift is W / (W - f) as large; new rows see that of the whole fit. What no row shifts so
@@ -167,7 +155,7 @@ def with_shared_shift(
     >>> y = np.append(np.zeros(30), np.arange(10.0))[:, None]
     >>> y[0] = 4e5  # the mean is 10,001; without another row 400,000 / 39 and more
     >>> left_out = (y.sum() - y) / 39
-    >>> np.abs(with_shared_shift(left_out, y, np.ones(40))[1:30] - y.mean()).max() < 1e-9
+    >>> np.abs(with_common_error(left_out, y, np.ones(40))[1:30] - y.mean()).max() < 1e-9
     np.True_
     """
     pairs = zip(Y.T, prediction.T, strict=True)
@@ -200,7 +188,7 @@ def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, f
     parts = [folds == fold for fold in there]
     medians = np.array([weighted_median(errors[part], weights[part]) for part in parts])
     about = errors - medians[np.searchsorted(there, folds)]
-    low, high = _tails(about, weights, Fraction(1, 20))
+    low, high = _tail_errors(about, weights, Fraction(1, 20))
     fewest = min(weights[part].sum() for part in parts)
     rounding = 1e-9 * np.max(np.abs(prediction) + np.abs(y))
     return bool(np.ptp(medians) > (high - low) * (_APART + 2.0 / np.sqrt(fewest)) + rounding)
@@ -215,9 +203,9 @@ def calibration_of(
     scale: FloatArray | float = 1.0,
     level: FloatArray | None = None,
 ) -> Calibration:
-    """Sort errors into slices of the prediction; neither edges nor scale may have been chosen by these rows.
+    """Sort errors (n,) into slices of the prediction; neither edges nor scale may have been chosen by these rows.
 
-    Level, (n,), is where rows lie among predictions, if not where their own prediction does.
+    level, (n,), is where rows lie among predictions, if not where their own prediction does.
 
     Examples
     --------
@@ -242,25 +230,11 @@ def check_tail(coverage: float) -> Fraction:
     return (1 - Fraction(coverage).limit_denominator(10**6)) / 2
 
 
-def rows_needed(coverage: float) -> int:
-    """Return how many rows a finite interval needs: (n + 1) (1 - coverage) / 2 >= 1.
-
-    Examples
-    --------
-    >>> rows_needed(0.9), rows_needed(0.99)
-    (19, 199)
-    """
-    return ceil(1 / check_tail(coverage)) - 1
-
-
-def _tails(errors: FloatArray, weights: FloatArray, tail: Fraction) -> tuple[float, float]:
+def _tail_errors(errors: FloatArray, weights: FloatArray, tail: Fraction) -> tuple[float, float]:
     """The floor((n + 1) tail)-th smallest and largest of errors that occur w times each; infinite where that is 0."""
-    order = np.argsort(errors, kind="stable")
-    ends = [_ranked(errors[places], weights[places], tail) for places in (order, order[::-1])]
-    return (-np.inf if ends[0] is None else ends[0], np.inf if ends[1] is None else ends[1])
-
-
-def _ranked(errors: FloatArray, weights: FloatArray, tail: Fraction) -> float | None:
-    cumulated = np.cumsum(weights)
     rank = np.floor((weights.sum() + 1.0) * float(tail) + _SLACK)
-    return float(errors[np.searchsorted(cumulated, rank - _SLACK)]) if rank >= 1 else None
+    if rank < 1:
+        return -np.inf, np.inf
+    order = np.argsort(errors, kind="stable")
+    places = [np.searchsorted(np.cumsum(weights[o]), rank - _SLACK) for o in (order, order[::-1])]
+    return float(errors[order][places[0]]), float(errors[order][::-1][places[1]])

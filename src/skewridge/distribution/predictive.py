@@ -1,7 +1,8 @@
 """The distribution of y at new rows: y = f(x) + s(x) e, with errors e as unseen rows have shown them.
 
-f is the prediction and s the scale of the noise; e has the distribution of its slice of the prediction, and values that
-many rows share have probabilities of their own.
+f is the prediction and s the scale of the noise; e has the distribution of its slice of the prediction. Responses that
+many rows share, such as zeros or a largest value that was recorded, have probabilities of their own: their shares among
+unseen rows of similar prediction. What the others are is left to their errors.
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray, RandomState
 from skewridge._validation import check_plain
-from skewridge.distribution.point_masses import PointMasses
-from skewridge.distribution.shape import ErrorShape
+from skewridge.distribution.errors import ErrorShape
+from skewridge.distribution.intervals import Calibration, calibration_of
+from skewridge.response.slices import slice_labels
 
+MOST_VALUES = 20  # of a response that is discrete
+LEAST_SHARE, LEAST_ROWS = 0.01, 20.0  # of the rows, that share a value
+STANDS_OUT, NEIGHBOURS = 5.0, 5  # times the rows of a value's neighbours in y, five on either side, in the median
+GRID_SHARE, ON_GRID = 0.2, 1e-9  # of different values among the rows, and of steps that rounding may miss
+SLICE_ROWS, MOST_SLICES = 200.0, 50  # of predictions that shares are taken over
 GRID: FloatArray = ((np.arange(1, 1001) - 0.5) / 1000.0).astype(np.float64)  # levels that means are taken over
 BLOCK = 2**21  # numbers that are held at once
 DRAWS = (np.random.Generator, np.random.RandomState)
@@ -27,16 +34,46 @@ TINY, EPS = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class OutputDistribution:
-    """The distribution of one output at n rows.
+class PointMasses:
+    """Values (a,) that y takes with probabilities of their own, shares (g, a), by slices of the prediction.
 
-    Attributes
-    ----------
-    prediction, scale : (n,) arrays, f(x) and s(x)
-    shape : ErrorShape; None where y has point masses alone
-    masses : PointMasses, or None
-    low, high : float, what y stays between
-    origin, step : float, of the grid that y lies on, such as whole numbers; 0 where there is none
+    rest are the errors of the rows with other values; None where there are none.
+    """
+
+    values: FloatArray
+    edges: FloatArray
+    shares: FloatArray
+    rest: Calibration | None
+
+    def probabilities(self, prediction: FloatArray) -> FloatArray:
+        """P(y = value) at rows of such predictions, (n, a); they sum to 1 where there is nothing else."""
+        found = self.shares[slice_labels(prediction, self.edges)]
+        if self.rest is not None:
+            return found
+        totals = found.sum(axis=1, keepdims=True)
+        return np.where(totals > 0.0, found / np.where(totals > 0.0, totals, 1.0), 1.0 / len(self.values))
+
+    def widened(
+        self, low: FloatArray, high: FloatArray, prediction: FloatArray, tail: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Ends of intervals, (n,), moved out to the values beyond which no more than a tail of their probability lies.
+
+        Errors tell where a value lies relative to predictions that differ a little from fit to fit; the value itself
+        does not move.
+        """
+        shares = self.shares[slice_labels(prediction, self.edges)]
+        below, above = np.cumsum(shares, axis=1) > tail, np.cumsum(shares[:, ::-1], axis=1) > tail
+        least, most = self.values[below.argmax(axis=1)], self.values[::-1][above.argmax(axis=1)]
+        low = np.where(below.any(axis=1), np.minimum(low, least), low)
+        return low, np.where(above.any(axis=1), np.maximum(high, most), high)
+
+
+@dataclass(frozen=True)
+class OutputDistribution:
+    """The distribution of one output at n rows of such predictions and scales, f(x) and s(x), (n,) each.
+
+    y stays between low and high, and on the grid of such an origin and step, such as whole numbers; the step is 0 where
+    there is none. shape is None where y has point masses alone.
     """
 
     prediction: FloatArray
@@ -61,7 +98,7 @@ class OutputDistribution:
         found = self._smooth_quantile(levels) if masses is None else self._mixed_quantile(levels, masses)
         if self.step:  # what rounds to a value of the grid is that value
             found = self.origin + self.step * np.ceil((found - self.origin) / self.step - 0.5 - GRID_EPS)
-        return self._within(found)
+        return np.clip(found, self.low, self.high)
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return P(y <= t), for thresholds of every row, (n, T)."""
@@ -76,15 +113,12 @@ class OutputDistribution:
             found = np.clip(smooth + held.sum(axis=2), 0.0, 1.0)
         return np.where(t >= self.high, 1.0, np.where(t < self.low, 0.0, found))
 
-    def _within(self, values: FloatArray) -> FloatArray:
-        return np.clip(values, self.low, self.high)
-
     def _smooth_quantile(self, levels: FloatArray) -> FloatArray:
         """Quantiles by errors alone, between point masses that are ends of y."""
         assert self.shape is not None
         low, high = self._cut
         inner = np.clip(low + levels * (high - low), TINY, 1.0 - EPS)
-        errors = self.shape.quantile(self.shape.labels(self.prediction), inner)
+        errors = self.shape.quantile(self.prediction, inner)
         return self.prediction[:, None] + self.scale[:, None] * errors
 
     def _smooth_cdf(self, t: FloatArray) -> FloatArray:
@@ -96,7 +130,7 @@ class OutputDistribution:
         if self.shape is None:
             return np.zeros(t.shape)
         errors = (t - self.prediction[:, None]) / self.scale[:, None]
-        return self.shape.cdf(self.shape.labels(self.prediction), errors)
+        return self.shape.cdf(self.prediction, errors)
 
     @cached_property
     def _cut(self) -> tuple[FloatArray, FloatArray]:
@@ -152,11 +186,11 @@ class PredictiveDistribution:
 
     def quantile(self, levels: Any) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels in ]0, 1[."""
-        return self._each(lambda own, asked: own.quantile(asked), check_levels(levels))
+        return self._by_blocks(check_levels(levels), lambda part, asked: part.quantile(asked))
 
     def cdf(self, t: Any) -> FloatArray:
         """Return P(y <= t)."""
-        return self._each(lambda own, asked: own.cdf(asked), check_thresholds("t", t))
+        return self._by_blocks(check_thresholds("t", t), lambda part, asked: part.cdf(asked))
 
     def sf(self, t: Any) -> FloatArray:
         """Return P(y > t)."""
@@ -164,11 +198,18 @@ class PredictiveDistribution:
 
     def mean(self) -> FloatArray:
         """Return the mean, over 1,000 levels; it may differ a little from ``predict``."""
-        return self._reduced(lambda values: values.mean(axis=1))
+        return self.expected(lambda values: values)
 
     def sd(self) -> FloatArray:
         """Return the standard deviation, over 1,000 levels: finite also where the tail has none."""
-        return self._reduced(_deviation)
+
+        def deviation(values: FloatArray) -> FloatArray:
+            about = values - values.mean(axis=1, keepdims=True)
+            largest = np.abs(about).max(axis=1, keepdims=True)
+            unit = np.where(largest > 0.0, largest, 1.0)  # squares of smaller numbers would underflow
+            return unit[:, 0] * np.sqrt(np.mean((about / unit) ** 2, axis=1))
+
+        return self._by_blocks(GRID, lambda part, levels: deviation(part.quantile(levels)))
 
     def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
         """Return draws of y, (n, size) or (n, p, size), independent of one another."""
@@ -179,7 +220,17 @@ class PredictiveDistribution:
 
     def expected(self, value: Callable[[FloatArray], Any]) -> FloatArray:
         """Return the mean of ``value(y)``, a function of arrays, over 1,000 levels."""
-        return self._reduced(lambda values: _checked(value(values), values.shape).mean(axis=1))
+
+        def mean(values: FloatArray) -> FloatArray:
+            found = np.asarray(value(values), dtype=np.float64)
+            if found.shape not in ((), values.shape):
+                raise ValueError(
+                    "A function of responses must return one number for each of them, of shape "
+                    f"{values.shape}; got {found.shape}."
+                )
+            return np.broadcast_to(found, values.shape).mean(axis=1)
+
+        return self._by_blocks(GRID, lambda part, levels: mean(part.quantile(levels)))
 
     def plot(self, row: int = 0, ax: Any = None) -> Any:
         """Draw P(y > t) of one row against t; return the axes."""
@@ -193,20 +244,18 @@ class PredictiveDistribution:
         ax.set(xlabel="t", ylabel="P(y > t)", ylim=(0.0, 1.0))
         return ax
 
-    def _each(self, ask: Callable[[OutputDistribution, FloatArray], FloatArray], asked: FloatArray) -> FloatArray:
-        """What every output answers, in blocks of rows."""
-        columns = np.atleast_1d(asked)
-        found = [_blocks(own, columns, ask) for own in self._outputs]
+    def _by_blocks(
+        self, columns: FloatArray, ask: Callable[[OutputDistribution, FloatArray], FloatArray]
+    ) -> FloatArray:
+        """What outputs answer, asked for numbers of every row (r, L), in blocks of rows that are small enough."""
+        asked, found = np.atleast_1d(columns), []
+        size = max(1, BLOCK // max(len(asked), 1))
+        for own in self._outputs:
+            parts = [own.some(slice(start, start + size)) for start in range(0, max(len(own), 1), size)]
+            answers = [ask(part, np.broadcast_to(asked, (len(part), len(asked)))) for part in parts]
+            found.append(np.concatenate(answers))
         out = found[0] if self._single else np.stack(found, axis=1)
-        return out[..., 0] if asked.ndim == 0 else out
-
-    def _reduced(self, reduce: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """A number of every row from its quantiles at 1,000 levels."""
-        found = [
-            np.concatenate([reduce(part.quantile(_repeated(GRID, len(part)))) for part in _parts(own, len(GRID))])
-            for own in self._outputs
-        ]
-        return found[0] if self._single else np.stack(found, axis=1)
+        return out[..., 0] if columns.ndim == 0 else out
 
 
 def check_levels(levels: Any) -> FloatArray:
@@ -233,36 +282,92 @@ def check_thresholds(name: str, values: Any) -> FloatArray:
     return asked
 
 
-def _checked(values: Any, shape: tuple[int, ...]) -> FloatArray:
-    """Values of a user's function, one for every response, or one for all; or raise."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape not in ((), shape):
-        raise ValueError(
-            f"A function of responses must return one number for each of them, of shape {shape}; got {found.shape}."
-        )
-    return np.broadcast_to(found, shape)
+def shared_values(y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the values that are point masses of y: all of at most 20, or those that stand out.
+
+    A value stands out that at least 1% of the rows, and 20 of them, have, and five times as many as
+    have a typical one of its neighbours in y: counts of 100 and 90 rows beside each other do not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.r_[np.zeros(50), np.arange(1.0, 101.0)]
+    >>> shared_values(y, np.ones(150)), shared_values(np.arange(90.0), np.ones(90)), shared_values(y > 0, np.ones(150))
+    (array([0.]), array([], dtype=float64), array([0., 1.]))
+    """
+    values, member = np.unique(np.asarray(y, dtype=np.float64), return_inverse=True)
+    rows = np.bincount(member, weights).astype(np.float64)
+    if len(values) <= MOST_VALUES and rows.min() >= 2.0:
+        return values
+    outstanding = []
+    for place in np.flatnonzero(rows >= max(LEAST_ROWS, LEAST_SHARE * float(rows.sum()))).tolist():
+        near = rows[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]
+        typical = np.median(np.delete(near, min(place, NEIGHBOURS)))
+        if rows[place] >= STANDS_OUT * typical:
+            outstanding.append(place)
+    return values[outstanding]
 
 
-def _deviation(values: FloatArray) -> FloatArray:
-    """Standard deviations of rows, also where squares would underflow."""
-    about = values - values.mean(axis=1, keepdims=True)
-    largest = np.abs(about).max(axis=1, keepdims=True)
-    unit = np.where(largest > 0.0, largest, 1.0)
-    return unit[:, 0] * np.sqrt(np.mean((about / unit) ** 2, axis=1))
+def lattice_of(y: FloatArray) -> tuple[float, float] | None:
+    """Return origin and step of the grid that y lies on, such as whole numbers; None where there is none.
+
+    Values must repeat: five rows for each of them on average.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lattice_of(np.repeat([2.0, 4.0, 8.0], 9)), lattice_of(np.linspace(0.0, 1.0, 50) ** 2)
+    ((2.0, 2.0), None)
+    """
+    values = np.unique(y)
+    if len(values) < 2 or len(values) > GRID_SHARE * len(y):
+        return None
+    step = float(np.diff(values).min())
+    places = (values - values[0]) / step
+    on_grid = np.all(np.abs(places - np.round(places)) <= ON_GRID * np.maximum(places, 1.0))
+    return (float(values[0]), step) if on_grid else None
 
 
-def _repeated(columns: FloatArray, n_rows: int) -> FloatArray:
-    return np.broadcast_to(columns, (n_rows, len(columns)))
+def point_masses(
+    prediction: FloatArray,
+    y: FloatArray,
+    scale: FloatArray,
+    edges: FloatArray,
+    weights: FloatArray,
+    source: str,
+    level: FloatArray | None = None,
+) -> PointMasses | None:
+    """Return the point masses of y, all (n,) arrays, and the errors of the other rows; None where there are none.
+
+    level is where rows lie among predictions, if not where their own prediction does.
+    """
+    values = shared_values(y, weights) if len(y) else y
+    if not len(values):
+        return None
+    level = prediction if level is None else level
+    cuts = _even_edges(level, weights)
+    labels = slice_labels(level, cuts)
+    own = y[:, None] == values
+    mass = np.bincount(labels, weights, minlength=len(cuts) - 1)
+    rows = np.column_stack([np.bincount(labels, weights * column, minlength=len(cuts) - 1) for column in own.T])
+    others, rest = ~own.any(axis=1), None
+    if others.any():
+        kept = [column[others] for column in (prediction, y, weights, scale, level)]
+        rest = calibration_of(kept[0], kept[1], edges, kept[2], source, *kept[3:])
+    return PointMasses(values, cuts, rows / mass[:, None], rest)
 
 
-def _parts(own: OutputDistribution, width: int) -> list[OutputDistribution]:
-    """Blocks of rows that are small enough to be held with so many numbers a row."""
-    size = max(1, BLOCK // max(width, 1))
-    starts: IntArray = np.arange(0, max(len(own), 1), size)
-    return [own.some(slice(int(start), int(start) + size)) for start in starts]
-
-
-def _blocks(
-    own: OutputDistribution, columns: FloatArray, ask: Callable[[OutputDistribution, FloatArray], FloatArray]
-) -> FloatArray:
-    return np.concatenate([ask(part, _repeated(columns, len(part))) for part in _parts(own, len(columns))])
+def _even_edges(prediction: FloatArray, weights: FloatArray) -> FloatArray:
+    """Edges of slices of the prediction that hold about as many rows each."""
+    n_slices = int(np.clip(weights.sum() // SLICE_ROWS, 1, MOST_SLICES))
+    order = np.argsort(prediction, kind="stable")
+    reached = np.cumsum(weights[order]) / weights.sum()
+    inner: IntArray = np.searchsorted(reached, np.arange(1, n_slices) / n_slices)
+    cuts = np.unique(prediction[order][inner])
+    edges = np.r_[-np.inf, cuts, np.inf]
+    rows = np.bincount(slice_labels(prediction, edges), minlength=len(edges) - 1)
+    while len(edges) > 2 and rows.min() == 0:  # a slice that ties left empty joins its neighbour
+        empty = int(np.argmin(rows))
+        edges = np.delete(edges, empty + 1 if empty < len(rows) - 1 else empty)
+        rows = np.bincount(slice_labels(prediction, edges), minlength=len(edges) - 1)
+    return edges

@@ -11,8 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray, PicklesFields
 from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen
-from skewridge.distribution.point_masses import PointMasses, lattice_of, point_masses
-from skewridge.distribution.predictive import OutputDistribution
+from skewridge.distribution.predictive import OutputDistribution, PointMasses, lattice_of, point_masses
 from skewridge.estimators.bounds import as_bounds
 from skewridge.two_levels.noise import fit_noise, noise_scale
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
-from skewridge.distribution.intervals import Unseen, with_shared_shift
+from skewridge.distribution.intervals import Unseen, with_common_error
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
 from skewridge.estimators.intervals import check_in_memory
@@ -196,7 +196,7 @@ class HonestEstimator(KernelEstimator):
         X, groups, level, plain = getattr(self, "_seen", SeenRows())
         left_out, Y, weights = self._honest
         if groups is None and plain:
-            left_out = with_shared_shift(left_out, Y, weights, X)
+            left_out = with_common_error(left_out, Y, weights, X)
         return Unseen(left_out, Y, weights, "left out", X=X, groups=groups, level=level)
 
     def _unseen_already(self) -> Unseen:

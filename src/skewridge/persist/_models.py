@@ -20,7 +20,7 @@ from skewridge.cells.partition import LEAF, CellRows, Partitions
 from skewridge.centers.model import GlobalModel, LowRankModel
 from skewridge.centers.tuning import CenterTuning
 from skewridge.distribution.intervals import SOURCES, Calibration
-from skewridge.distribution.point_masses import PointMasses
+from skewridge.distribution.predictive import PointMasses
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.dac_regressor import DacRegressor

@@ -437,7 +437,7 @@ def _likely(case: ReportInput) -> dict[str, Any]:
             "shape": high.shape,
             "shape_low": high.shape_low,
             "shape_high": high.shape_high,
-            "share": shape.slices[0].high.share,
+            "share": high.share,
             "n_rows": high.n_rows,
         }
     return {
