@@ -171,7 +171,7 @@ def test_sheets_are_named_and_the_first_is_said(capsys):
     assert "read as: sheet 'houses', the first of 2" in notes
     again, notes = fitted(capsys, "book.xlsx", "--sheet", "houses")
     assert (again == found, notes) == (True, [])
-    assert "book.xlsx has no sheet 'x'; it has 'houses', 'notes'" in error(
+    assert "book.xlsx cannot be read as Excel: no sheet 'x'; it has 'houses', 'notes'" in error(
         capsys, "fit", "book.xlsx", *FIT, "--sheet", "x"
     )
 
@@ -179,7 +179,7 @@ def test_sheets_are_named_and_the_first_is_said(capsys):
 @pytest.fixture
 def small_memory(monkeypatch):
     """A machine that holds fits, and not the text of a table."""
-    monkeypatch.setattr("skewridge.io.memory.TEXT", 1e-9)
+    monkeypatch.setattr("skewridge.io.streams.TEXT", 1e-9)
 
 
 @pytest.mark.usefixtures("small_memory")

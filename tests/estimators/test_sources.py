@@ -209,7 +209,7 @@ def test_a_checkpoint_is_used_and_changes_no_bit(estimator, folder, tmp_path):
 @pytest.mark.parametrize("estimator", [ADAPTIVE[0], DAC[0]], ids=str)
 def test_a_file_that_changes_between_passes_is_noticed(tmp_path, monkeypatch, estimator, kind, change):
     monkeypatch.setattr("skewridge.io.files.NEAR_BYTES", 0)
-    monkeypatch.setattr("skewridge.io.csv_files.CSV_BYTES", 20_000)
+    monkeypatch.setattr("skewridge.io.csv.CSV_BYTES", 20_000)
     file, rows = tmp_path / f"rows.{kind}", np.c_[X, Y].round(3)[:3000]
 
     def put(rows):

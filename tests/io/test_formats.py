@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from skewridge.execution.chunked import Table
-from skewridge.io import csv_files, opening
-from skewridge.io import memory as table_memory
-from skewridge.io.files import open_files
-from skewridge.io.listing import list_files
-from skewridge.io.options import ReadOptions
-from skewridge.io.standard_input import copied
-from skewridge.io.whole_tables import read_whole
+from skewridge.io import csv, streams
+from skewridge.io.csv_dialect import ReadOptions
+from skewridge.io.files import list_files, open_files, read_whole
+from skewridge.io.streams import copied
 
 pa, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
 
@@ -54,7 +51,7 @@ def archive(path, **members):
 
 @pytest.mark.parametrize("ending", ["arrow", "feather", "jsonl", "ndjson.gz", "xlsx"])
 def test_columns_of_every_kind(tmp_path, ending, monkeypatch):
-    monkeypatch.setattr(csv_files, "CSV_BYTES", 40)
+    monkeypatch.setattr(csv, "CSV_BYTES", 40)
     file = tmp_path / f"rows.{ending}"
     if "json" in ending:
         lines = [{name: values[i] for name, values in COLUMNS.items()} for i in range(3)]
@@ -152,7 +149,7 @@ def test_a_packed_file_that_is_cut_short_is_named(tmp_path, packing):
 def test_what_unpacks_to_more_than_memory_holds_is_refused_with_figures(tmp_path, kind, monkeypatch):
     rows = "a,b\n" + "1,2\n" * 50_000 if kind == "csv" else '{"a": 1}\n' * 50_000
     archive(tmp_path / "bomb.zip", **{f"rows.{kind}": rows})
-    monkeypatch.setattr(table_memory, "MACHINE", type(table_memory.MACHINE)(1e5))
+    monkeypatch.setattr(streams, "MACHINE", type(streams.MACHINE)(1e5))
     with pytest.raises(
         MemoryError, match=r"bomb\.zip is read as a whole, which needs at least .* kB, and .*fit_source"
     ):
@@ -160,8 +157,8 @@ def test_what_unpacks_to_more_than_memory_holds_is_refused_with_figures(tmp_path
 
 
 def test_a_row_without_an_end_is_not_unpacked_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "ROW_BYTES", 1 << 20)
-    monkeypatch.setattr(csv_files, "CSV_BYTES", 1 << 18)
+    monkeypatch.setattr(csv, "ROW_BYTES", 1 << 20)
+    monkeypatch.setattr(csv, "CSV_BYTES", 1 << 18)
     for kind, match in (("csv", "the row that starts at byte 0, .*has no end within"), ("jsonl", "has no end")):
         archive(tmp_path / f"{kind}.zip", **{f"rows.{kind}": bytes(1 << 22)})
         with pytest.raises(ValueError, match=match):
@@ -221,7 +218,7 @@ def test_damaged_arrow_and_excel_files_are_named(tmp_path):
     archive(tmp_path / "other.xlsx", rows__csv="a\n1\n")
     for name, form in (("rows.arrow", "Arrow"), ("rows.xlsx", "Excel"), ("other.xlsx", "Excel")):
         for read in (whole, open_files):
-            with pytest.raises(OSError, match=rf"{name} cannot be read as {form}: .*Is it a whole"):
+            with pytest.raises(OSError, match=rf"{name} cannot be read as {form}: .*Is it whole"):
                 read(tmp_path / name)
 
 
@@ -233,7 +230,9 @@ def test_sheets_by_name_and_the_first_of_several_is_said(tmp_path):
     assert whole(file, sheet="second") == ({"b": [5]}, "")
     assert numbers(file, ["a"]).shape == (2, 1)
     assert Table(open_files(file, ReadOptions(sheet="second")).chunks(["b"]), 1).load().tolist() == [[5]]
-    with pytest.raises(ValueError, match=r"rows\.xlsx has no sheet 'third'; it has 'first', 'second', 'empty'"):
+    with pytest.raises(
+        ValueError, match=r"rows\.xlsx cannot be read as Excel: no sheet 'third'; it has 'first', 'second'"
+    ):
         whole(file, sheet="third")
     with pytest.raises(ValueError, match=r"rows\.xlsx cannot be read as Excel: No columns: the sheet is empty"):
         whole(file, sheet="empty")
@@ -241,7 +240,7 @@ def test_sheets_by_name_and_the_first_of_several_is_said(tmp_path):
 
 def test_sheets_with_names_twice_or_none(tmp_path):
     file = workbook(tmp_path / "rows.xlsx", data=[["a", "a"], [1, 2]])
-    with pytest.raises(ValueError, match=r"rows\.xlsx: two columns are called 'a'"):
+    with pytest.raises(ValueError, match=r"rows\.xlsx cannot be read as Excel: two columns are called 'a'"):
         whole(file)
     file = workbook(tmp_path / "rows.xlsx", data=[["a", None], [1, 2]])
     with pytest.warns(UserWarning, match=r"rows\.xlsx: 1 columns without a name are ignored"):
@@ -288,7 +287,7 @@ def test_the_format_of_a_stream_is_told_from_its_first_bytes(tmp_path, form):
     elif form == "arrow":
         feather.write_feather(pa.table({"a": [1]}), file)
     elif "." in form:
-        with pa.CompressedOutputStream(str(file), opening.CODECS["." + form.partition(".")[2]]) as out:
+        with pa.CompressedOutputStream(str(file), streams.CODECS["." + form.partition(".")[2]]) as out:
             out.write(text)
     else:
         file.write_bytes(text)

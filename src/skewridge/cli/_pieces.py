@@ -14,9 +14,10 @@ from skewridge.cli._screen import Reading, Screen
 from skewridge.cli._table import TableRequest, split_names
 from skewridge.estimators.sources import fit_source, predict_source
 from skewridge.execution.chunked import Table
+from skewridge.io.csv_dialect import Dialect
 from skewridge.io.files import FileChunk, open_files
-from skewridge.io.memory import holds_table
 from skewridge.io.sources import open_source
+from skewridge.io.streams import holds_table
 
 
 def exceeds_memory(data: Sequence[str], memory_limit: str | None = None) -> bool:
@@ -61,5 +62,6 @@ def _others(request: TableRequest) -> list[str] | None:
 
 
 def _tell(X: Table, screen: Screen) -> None:
-    found = {chunk.url: chunk.dialect.said for chunk in X.chunks if isinstance(chunk, FileChunk) and chunk.dialect}
+    chunks = [chunk for chunk in X.chunks if isinstance(chunk, FileChunk)]
+    found = {chunk.url: chunk.how.said for chunk in chunks if isinstance(chunk.how, Dialect)}
     tell_dialects(found, screen.note)

@@ -21,7 +21,7 @@ from skewridge.cli._screen import Answer, Reading, Screen
 from skewridge.cli._table import MISSING, REMEDY, check_twins, complete_rows, split_names
 from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
 from skewridge.estimators.sources import check_std
-from skewridge.io.listing import PARQUET
+from skewridge.io.formats import PARQUET
 from skewridge.persist import ModelFile, read_model
 from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.out_of_range import outside_text

@@ -10,14 +10,11 @@ from typing import Any
 
 from skewridge._atomic import check_target
 from skewridge.cli._screen import Reading
-from skewridge.io.csv_files import reading as reading_of
-from skewridge.io.dialects import Dialect
-from skewridge.io.listing import list_files
-from skewridge.io.opening import format_of
-from skewridge.io.options import ReadOptions
-from skewridge.io.sniffing import find_dialect
-from skewridge.io.standard_input import copied
-from skewridge.io.whole_tables import read_whole
+from skewridge.io.csv_dialect import Dialect, ReadOptions, find_dialect
+from skewridge.io.files import list_files, read_whole
+from skewridge.io.formats import reader_of
+from skewridge.io.streams import copied
+from skewridge.io.streams import reading as reading_of
 
 STDIN = "-"
 SPOKEN = "standard input"
@@ -94,12 +91,12 @@ def _with_decimal(files: Sequence[str], options: ReadOptions, decimal: str | Non
 
 
 def _is_csv(file: str) -> bool:
-    return file != STDIN and format_of(file) == "CSV"
+    return file != STDIN and reader_of(file).name == "CSV"
 
 
 def _dialect(file: str, options: ReadOptions) -> Dialect:
-    with reading_of(file):
-        return find_dialect(file, options)[0]
+    with reading_of(file, "CSV"):
+        return find_dialect(file, options)
 
 
 def _texts_in_some(tables: Sequence[Any]) -> set[str]:

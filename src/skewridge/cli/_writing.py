@@ -12,7 +12,7 @@ from typing import Any
 from skewridge._atomic import atomic_file
 from skewridge.cli._reading import check_output
 from skewridge.cli._screen import Screen
-from skewridge.io.listing import PARQUET
+from skewridge.io.formats import PARQUET
 
 WRITTEN = (".csv", ".tsv", *PARQUET)
 STDOUT = "-"

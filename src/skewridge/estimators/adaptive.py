@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge import _typing as t
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_weights, warn_user
+from skewridge._validation import check_weights, is_lazy, warn_user
 from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.global_fit import GlobalFit, GlobalPredictor, fit_again, fit_global
 from skewridge.centers.ladder import Choice
@@ -25,7 +25,6 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, kept_rows
 from skewridge.execution.passes import predict_rows
 from skewridge.features.forms import FeatureForms
-from skewridge.io.dask_collections import is_collection
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
@@ -233,7 +232,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         prediction : (n,) or (n, p) array
         std : of the same shape, with ``return_std=True``
         """
-        if is_collection(X):
+        if is_lazy(X):
             return predict_collection(self, X)
         X = self._check_new(X)
         with one_blas_thread():

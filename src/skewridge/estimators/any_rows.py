@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.io.dask_collections import is_collection
+from skewridge._validation import is_lazy
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def own_rows(X: Any, given: Any) -> Any:
 
 def check_kind(X: Any) -> None:
     """Refuse tables whose rows cannot be taken by their numbers."""
-    if is_collection(X) or type(X).__module__.partition(".")[0] in ("pyarrow", "pyspark"):
+    if is_lazy(X) or type(X).__module__.partition(".")[0] in ("pyarrow", "pyspark"):
         raise TypeError(
             "X must be an array, a sparse matrix, or a pandas or polars frame in memory; got "
             f"{type(X).__module__}.{type(X).__name__}. Convert it first (compute() or to_pandas())."

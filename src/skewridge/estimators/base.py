@@ -21,6 +21,7 @@ from skewridge._validation import (
     check_plain,
     check_real,
     check_same_order,
+    is_lazy,
     warn_user,
 )
 from skewridge.estimators.bounds import bounds_of, clipped
@@ -34,7 +35,6 @@ from skewridge.execution.job import Job, make_job
 from skewridge.execution.memory import Budget
 from skewridge.execution.passes import check_rows
 from skewridge.features.scaling import constant_outputs
-from skewridge.io.dask_collections import is_collection
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 
@@ -101,10 +101,10 @@ class KernelEstimator(Shell):
 
     def _opened(self, X: Any, y: Any) -> tuple[Any, Any, Job]:
         """The rows as a fit takes them, and how to run it: Dask collections are read where they are."""
-        if not is_collection(X):
-            return X, y.compute() if is_collection(y) else y, self._job
+        if not is_lazy(X):
+            return X, y.compute() if is_lazy(y) else y, self._job
         engine = engine_for(X)
-        y = y if is_collection(y) or hasattr(y, "iloc") else np.asarray(y)
+        y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
         check_size = getattr(self, "_check_size", None)
         X, y = open_source(X, y, engine=engine, check_size=check_size, read_again=check_size is None)
         return X, y, replace(self._job, engine=engine)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
-from skewridge._validation import check_choice, check_flag
+from skewridge._validation import check_choice, check_flag, is_lazy
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
@@ -19,7 +19,6 @@ from skewridge.estimators.sources import predict_collection
 from skewridge.estimators.training_rows import KeepsTrainingRows
 from skewridge.execution.chunked import is_held
 from skewridge.execution.passes import predict_rows
-from skewridge.io.dask_collections import is_collection
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
@@ -225,7 +224,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         prediction : (n,) array
         std : (n,) array, with ``return_std=True``
         """
-        if is_collection(X):
+        if is_lazy(X):
             return predict_collection(self, X)
         X = self._check_new(X)
         prediction = self._clipped(predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
+from skewridge._validation import is_lazy
 from skewridge.distribution.intervals import Unseen, with_common_error
 from skewridge.estimators.base import KernelEstimator
 from skewridge.estimators.bounds import clipped
@@ -18,7 +19,6 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import Table
 from skewridge.execution.job import Job
 from skewridge.execution.passes import predict_rows
-from skewridge.io.dask_collections import is_collection
 from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.planning import LevelSize, require_memory
 from skewridge.two_levels.risk import StatedRisk
@@ -113,7 +113,7 @@ class HonestEstimator(KernelEstimator):
         prediction : (n,) or (n, p) array
         std : of the same shape, with ``return_std=True``
         """
-        if is_collection(X):
+        if is_lazy(X):
             if return_std:
                 check_in_memory(X)
             return predict_collection(self, X)

@@ -11,11 +11,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_plain, check_same_order, check_weights, warn_user
+from skewridge._validation import check_plain, check_same_order, check_weights, is_lazy, warn_user
 from skewridge.distribution.intervals import Bands, Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
 from skewridge.estimators.error_models import ErrorModel, ErrorModels
-from skewridge.io.dask_collections import is_collection
 from skewridge.response.grouping import RowGroups
 from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
@@ -215,7 +214,7 @@ def _ends(band: Bands, model: ErrorModel, prediction: FloatArray, scale: FloatAr
 
 def check_in_memory(X: Any) -> None:
     """Refuse a Dask collection, which is predicted as lazily as it is."""
-    if is_collection(X):
+    if is_lazy(X):
         raise TypeError(
             f"Intervals and distributions take rows in memory; got a lazy {type(X).__name__}. Call X.compute() first, "
             "or ask for one partition after the other."

@@ -19,7 +19,7 @@ from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import Table
 from skewridge.execution.job import Job, named_engine, running_on
 from skewridge.execution.passes import check_rows, map_rows
-from skewridge.io.options import ReadOptions
+from skewridge.io.csv_dialect import ReadOptions
 from skewridge.io.sources import engine_for, files_of, open_source
 
 Estimator = TypeVar("Estimator", bound=Any)

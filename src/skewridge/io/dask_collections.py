@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_no_mask, check_plain, check_same_order, is_lazy
+from skewridge._validation import check_no_mask, check_same_order, is_lazy
 from skewridge.execution.chunked import Table, digest
 from skewridge.execution.job import Engine, Job
 from skewridge.execution.passes import BLOCK_ROWS, FAN_IN, stamp_rows
-from skewridge.io.column_roles import array_parts, frame_parts, names_columns
-from skewridge.io.stamps import check_content
+from skewridge.io.files import check_content
 
 CHUNK_BLOCKS = (FAN_IN, 512)  # fewest and most blocks of a chunk
 
@@ -57,11 +56,6 @@ class LazyChunk:
         return self if self._is_future else replace(self, content=digest(self.read()))
 
 
-def is_collection(source: Any) -> bool:
-    """Whether something is a Dask array or frame; Dask need not be there."""
-    return is_lazy(source)
-
-
 def n_outputs(response: Any) -> int:
     """How many outputs a response has; no response is one."""
     shape = np.shape(response)
@@ -69,17 +63,15 @@ def n_outputs(response: Any) -> int:
 
 
 def open_collection(
-    source: Any,
-    target: Any,
-    features: Sequence[Any] | None,
+    X: Any,
+    y: Any,
+    from_one: bool,
     engine: Engine | None,
     check_size: Callable[[int, int, int], None] | None = None,
     read_again: bool = False,
 ) -> tuple[Table, FloatArray | None]:
     """The features as a table, of a size that was checked, and the response, which comes here."""
-    named = hasattr(source, "columns")
-    X, y = (frame_parts if named else array_parts)(source, target, features)
-    check_plain("X", X)
+    named = hasattr(X, "columns")
     names = tuple(str(name) for name in X.columns) if named else None
     array = X.to_dask_array(lengths=True) if named else X
     if np.isnan(array.shape[0]):
@@ -87,34 +79,23 @@ def open_collection(
     if check_size is not None:
         check_size(array.shape[0], array.shape[1], n_outputs(y))
     check_no_mask("y", y)
-    response = y.compute() if is_collection(y) else y
-    if named and not names_columns(target):
+    response = y.compute() if is_lazy(y) else y
+    if named and not from_one:
         check_same_order(X, response)
-    chunks = _chunks(array.astype(np.float64), engine)
     precision = np.float32 if array.dtype == np.float32 else np.float64
-    take = None if engine is None else engine.take
-    table = Table(chunks, array.shape[1], names, precision, take=take)
+    array = array.astype(np.float64)
+    blocks = np.clip(array.shape[0] / max(1, array.numblocks[0]) / BLOCK_ROWS, *CHUNK_BLOCKS)
+    size = FAN_IN ** int(np.log(blocks) / np.log(FAN_IN)) * BLOCK_ROWS
+    array = array.rechunk({0: size, 1: -1})  # whole blocks, chunks about as large as they were
+    parts = array.to_delayed().ravel().tolist()
+    values = parts if engine is None else engine.keep(parts)
+    chunks = tuple(LazyChunk(value, int(n)) for value, n in zip(values, array.chunks[0], strict=True))
+    table = Table(chunks, array.shape[1], names, precision, take=None if engine is None else engine.take)
     if read_again and engine is None:  # which would hold what it has made
         table = stamp_rows(table, Job())
-    if is_collection(y):
-        _check_repeats(response, y)
-    return table, None if response is None else np.asarray(response)
-
-
-def _check_repeats(found: Any, lazy: Any) -> None:
-    """Refuse a response that is another one when it is computed again: rows of X would have been others as well."""
-    if not np.array_equal(np.asarray(found), np.asarray(lazy.compute()), equal_nan=True):
+    if is_lazy(y) and not np.array_equal(np.asarray(response), np.asarray(y.compute()), equal_nan=True):
         raise ValueError(
             "The Dask collection gives other rows, or rows in another order, whenever it is computed, so that X and y "
             "do not belong together. Make it repeatable, e.g. by an ORDER BY or a seed, or hold it: df = df.persist()."
         )
-
-
-def _chunks(array: Any, engine: Engine | None) -> tuple[LazyChunk, ...]:
-    """Rows in chunks of whole blocks, about as large as they were; only rows at their borders move."""
-    blocks = np.clip(array.shape[0] / max(1, array.numblocks[0]) / BLOCK_ROWS, *CHUNK_BLOCKS)
-    size = FAN_IN ** int(np.log(blocks) / np.log(FAN_IN)) * BLOCK_ROWS
-    array = array.rechunk({0: size, 1: -1})
-    parts = array.to_delayed().ravel().tolist()
-    values = parts if engine is None else engine.keep(parts)
-    return tuple(LazyChunk(value, int(n)) for value, n in zip(values, array.chunks[0], strict=True))
+    return table, None if response is None else np.asarray(response)

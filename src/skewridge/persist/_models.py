@@ -31,7 +31,7 @@ from skewridge.estimators.spline import SmoothingSpline
 from skewridge.estimators.table_model import TableModel
 from skewridge.features.forms import FeatureForms, ScaledForms
 from skewridge.features.scaling import Scaling
-from skewridge.io.number_forms import DECIMALS
+from skewridge.io.csv_dialect import DECIMALS
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, MAX_DEGREE, Kernel
 from skewridge.nodes.fit import Problem
 from skewridge.nodes.partition import Partition

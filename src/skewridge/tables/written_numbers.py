@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.io.number_forms import DECIMALS, SPACES, is_number, plain_number
+from skewridge.io.csv_dialect import DECIMALS, SPACES, is_number, plain_number
 
 SHOWN = 5  # values that a message lists
 NEARLY_ALL = 0.95  # of the values that are no word for a gap

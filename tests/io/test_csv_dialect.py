@@ -10,12 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skewridge.execution.chunked import Table
-from skewridge.io import csv_files
-from skewridge.io.dialects import find_delimiter, find_numbers
-from skewridge.io.encodings import find_encoding
-from skewridge.io.files import open_files
-from skewridge.io.options import ReadOptions
-from skewridge.io.whole_tables import read_whole
+from skewridge.io import csv
+from skewridge.io.csv_dialect import ReadOptions, find_delimiter, find_encoding, find_numbers
+from skewridge.io.files import open_files, read_whole
 
 pa = pytest.importorskip("pyarrow")
 
@@ -69,7 +66,7 @@ def packed(content, packing):
 )
 def test_tables_in_any_dialect_are_read_as_they_were_written(rows, how, size, tmp_path, monkeypatch):
     rows = [*rows, (0.5, 1234, "xéx", -1234.25)]  # what tells decimal sign and encoding
-    monkeypatch.setattr(csv_files, "CSV_BYTES", size)
+    monkeypatch.setattr(csv, "CSV_BYTES", size)
     texts = [
         [x if isinstance(x, str) else "" if x is None else grouped(x, how["decimal"], how["thousands"]) for x in row]
         for row in rows

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.io.column_roles import array_parts, frame_parts, names_columns, pick
+from skewridge.io.sources import array_parts, frame_parts, names_columns, pick
 
 ROWS = np.arange(12.0).reshape(3, 4)
 

@@ -2,14 +2,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skewridge.io import csv_files
-from skewridge.io.csv_files import scan
-from skewridge.io.csv_types import read_columns, typed
-from skewridge.io.dialects import NULLS, Dialect
+from skewridge.io import csv
+from skewridge.io.csv import read_columns, scan, typed
+from skewridge.io.csv_dialect import NULLS, Dialect, ReadOptions
 from skewridge.io.files import open_files
-from skewridge.io.listing import kind_of, packing_of
-from skewridge.io.opening import format_of
-from skewridge.io.options import ReadOptions
+from skewridge.io.formats import reader_of
+from skewridge.io.streams import kind_of, packing_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -32,7 +30,7 @@ def written(text):
     delimiter=st.sampled_from([",", ";", "\t"]),
 )
 def test_any_texts_are_read_as_they_were_written(rows, size, end, delimiter, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "CSV_BYTES", size)
+    monkeypatch.setattr(csv, "CSV_BYTES", size)
     lines = [delimiter.join(map(written, row)) for row in [("p", 'q "r"\nz', "s"), *rows]]
     file = tmp_path / "rows.csv"
     file.write_bytes((end.join(lines) + end).encode())
@@ -45,7 +43,7 @@ def test_any_texts_are_read_as_they_were_written(rows, size, end, delimiter, tmp
 
 
 def test_a_quote_inside_a_field_is_a_character(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "CSV_BYTES", 4)
+    monkeypatch.setattr(csv, "CSV_BYTES", 4)
     (tmp_path / "rows.csv").write_text('a,b\n5" pipe,1\n6" pipe,2\n"x"y,3\n')
     assert read_columns(str(tmp_path / "rows.csv"))[0].to_pylist() == [
         {"a": '5" pipe', "b": 1},
@@ -56,11 +54,11 @@ def test_a_quote_inside_a_field_is_a_character(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [3, 10**6])
 def test_a_quote_that_is_left_open_is_told_with_its_place(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(csv_files, "CSV_BYTES", size)
+    monkeypatch.setattr(csv, "CSV_BYTES", size)
     (tmp_path / "rows.csv").write_text('a,b\n1,2\n3,"4\n5,6\n')
     with pytest.raises(ValueError, match=r"rows\.csv cannot be read as CSV: a quote is left open .* byte \d+"):
         open_files(tmp_path / "rows.csv")
-    monkeypatch.setattr(csv_files, "ROW_BYTES", 5)
+    monkeypatch.setattr(csv, "ROW_BYTES", 5)
     (tmp_path / "rows.csv").write_text('a,b\n1,2\n3,"4' + "\n5,6" * 50 + '"\n')
     if size == 3:
         with pytest.raises(ValueError, match="a quote is left open in the row that starts at byte 8"):
@@ -101,7 +99,7 @@ def test_delimiters_are_one_character(tmp_path):
 def test_names_tell_kinds():
     assert [kind_of(name) for name in ("a.b.CSV", "a.tsv.GZ", "a.gz", "a")] == [".csv", ".tsv", "", ""]
     assert packing_of("a.csv.Xz") == ".xz"
-    assert format_of("rows.txt.zst") == "CSV"
+    assert reader_of("rows.txt.zst").name == "CSV"
     assert Dialect(("a", "\0001"), ",").names == ["a"]
 
 
