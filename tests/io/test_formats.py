@@ -171,12 +171,13 @@ def test_a_row_without_an_end_is_not_unpacked_for_ever(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (b'{"a": 1}\n[1]\n', r'row 2 must be an object, as in \{"a": 1\}; got'),
-        (b'{"a": 1}\n\n{"a": 1\n', r"row 2, .*Expecting ',' delimiter"),
-        (b'{"a": 1, "a": 2}\n', r"row 1, .*two columns are called 'a'"),
+        (b'{"a": 1}\n[1]\n', "changed from object to array in row 1"),
+        (b'{"a": 1}\n\n{"a": 1\n', "Missing a comma or '}' after an object member. in row 1"),
+        (b'{"a": 1}\n{"a": "unknown"}\n', "a. changed from number to string in row 1"),
+        (b'{"a": 1, "a": 2}\n', r"a. was specified twice in row 0"),
         (b"", "No columns: the file is empty"),
-        (b'{"a": "\xe9"}\n', "row 1, .*can't decode byte 0xe9"),
-        (b"[" * 100_000 + b"\n", "row 1, "),
+        (b'{"a": "\xe9"}\n', "can't decode byte 0xe9"),
+        (b"[" * 100_000 + b"\n", "changed from object to array in row 0"),
     ],
 )
 def test_lines_that_are_no_objects_are_named(tmp_path, content, match):
@@ -187,16 +188,22 @@ def test_lines_that_are_no_objects_are_named(tmp_path, content, match):
 
 def test_objects_may_lack_names_and_hold_anything(tmp_path):
     (tmp_path / "rows.jsonl").write_bytes(
-        b'\xef\xbb\xbf{"a": 1, "b": "x"}\r\n{"c": [1], "a": "unknown"}\n{"b": null, "d": 1'
-        + b"0" * 400
-        + b', "e": NaN}\n'
+        b'\xef\xbb\xbf{"a": 1, "b": "x"}\r\n{"c": [1], "a": 2.5}\n{"b": null, "d": 1' + b"0" * 30 + b', "e": NaN}\n'
     )
     found, _ = whole(tmp_path / "rows.jsonl")
-    assert found["a"] == ["1", "unknown", None]
+    assert found["a"] == [1, 2.5, None]
     assert found["b"] == ["x", None, None]
     assert found["c"] == [None, "[1]", None]
-    assert found["d"] == [None, None, np.inf]
-    assert open_files(tmp_path / "rows.jsonl").types["a"] is None
+    assert found["d"] == [None, None, 1e30]
+    assert numbers(tmp_path / "rows.jsonl", ["d", "a"]).tolist()[2][0] == 1e30
+    assert open_files(tmp_path / "rows.jsonl").types["b"] is None
+
+
+def test_a_sheet_may_mix_kinds_in_a_column(tmp_path):
+    file = workbook(
+        tmp_path / "rows.xlsx", data=[["a", "b", "c"], [1, " NA ", True], ["unknown", 2, None], [2.5, 3, False]]
+    )
+    assert whole(file)[0] == {"a": ["1", "unknown", "2.5"], "b": [None, 2, 3], "c": [True, None, False]}
 
 
 # Arrow and Excel
@@ -231,7 +238,7 @@ def test_sheets_by_name_and_the_first_of_several_is_said(tmp_path):
     assert numbers(file, ["a"]).shape == (2, 1)
     assert Table(open_files(file, ReadOptions(sheet="second")).chunks(["b"]), 1).load().tolist() == [[5]]
     with pytest.raises(
-        ValueError, match=r"rows\.xlsx cannot be read as Excel: no sheet 'third'; it has 'first', 'second'"
+        ValueError, match=r"rows\.xlsx cannot be read as Excel: no sheet 'third'; it has 'first', 'second', 'em"
     ):
         whole(file, sheet="third")
     with pytest.raises(ValueError, match=r"rows\.xlsx cannot be read as Excel: No columns: the sheet is empty"):

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import chain, product
 from typing import Any
 
@@ -123,9 +123,10 @@ def _header(lead: bytes, found: Dialect) -> tuple[Dialect, int]:
     begin = _beginning(lead)
     if begin == len(lead):
         raise ValueError("No columns: the file is empty.")
-    end = begin + _first_end(lead[begin:], found.quoted)
-    text = _as_utf8(lead[begin:end], found).decode(UTF8).rstrip("\r\n")
-    cells = next(csv.reader(StringIO(text, newline=""), delimiter=found.delimiter))
+    lines = lead[begin:].splitlines(keepends=True)
+    rows = csv.reader((_as_utf8(line, found).decode(UTF8) for line in lines), delimiter=found.delimiter)
+    cells = next(rows)
+    end = begin + sum(map(len, lines[: rows.line_num]))
     check_names([name for name in cells if name])
     others = [sign for sign in (";", "\t", ",", "|") if sign != found.delimiter and sign in cells[0]]
     if len(cells) == 1 and others:
@@ -141,17 +142,6 @@ def _beginning(lead: bytes) -> int:
     begin = len(lead) - len(lead.removeprefix(UTF8_MARK).lstrip(b"\r\n"))
     named = NAMED_DELIMITER.match(lead[begin : begin + 9].decode("latin-1"))
     return begin + (named.end() if named else 0)
-
-
-def _first_end(content: bytes, quoted: re.Pattern[bytes]) -> int:
-    """Where the first row ends."""
-    place = 0
-    for match in re.finditer(rb"\r\n?|\n", content):
-        while (field := quoted.search(content, place)) and field.end() <= match.start():
-            place = field.end()
-        if field is None or not field.start() <= match.start() < field.end():
-            return match.end()
-    return len(content)
 
 
 def check_names(names: Sequence[str]) -> None:

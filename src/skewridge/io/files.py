@@ -21,7 +21,7 @@ from skewridge.execution.chunked import digest
 from skewridge.io.csv import check_names
 from skewridge.io.csv_dialect import FOUND, ReadOptions
 from skewridge.io.formats import READERS, Types, index_columns, reader_of
-from skewridge.io.streams import PACKED, ZIP, kind_of, packing_of, reading
+from skewridge.io.streams import PACKED, TEXTS, ZIP, kind_of, packing_of, reading
 
 NEAR_BYTES = 64e6  # of chunks that stay in memory once they were read; the last one always does
 NOTES = ".txt"  # a table where it is named, and notes for people where it stands in a folder
@@ -146,7 +146,7 @@ class FileChunk:
         reader = READERS[self.kind]
         if reader.group:
             return f"{reader.group} {self.start} of {self.url}"
-        return f"bytes {self.start:,} to {self.stop:,} of {self.url}" if reader.packed else self.url
+        return f"bytes {self.start:,} to {self.stop:,} of {self.url}" if reader.name in TEXTS else self.url
 
     def where(self, row: int) -> str:
         """Where one of the rows stands, for people: in its group where there are such, else from the header."""

@@ -30,12 +30,7 @@ SizeCheck = Callable[[int, int, int], None]  # rows, columns, outputs: raises wh
 
 def engine_for(source: Any) -> Engine | None:
     """The engine in use; a running Client is picked up for rows that are not in memory here."""
-    return engine_at_hand() if is_path(source) or is_lazy(source) else named_engine()
-
-
-def is_path(source: Any) -> bool:
-    """Whether a source is the name of files."""
-    return isinstance(source, str | os.PathLike)
+    return engine_at_hand() if isinstance(source, str | os.PathLike) or is_lazy(source) else named_engine()
 
 
 def open_source(
@@ -52,7 +47,7 @@ def open_source(
     ``check_size`` is asked before any row of a table, or of its response, is read; ``options`` tell how files are read.
     Where rows will be ``read_again``, a digest of each chunk is taken, which every pass is compared with.
     """
-    if is_path(source):
+    if isinstance(source, str | os.PathLike):
         return _open_paths(open_files(source, options), target, features, engine, check_size, read_again)
     if not is_lazy(source) and not hasattr(source, "columns"):
         return array_parts(np.asarray(source), target, features)

@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
-from zlib import error as ZlibError
 
 from skewridge.execution.memory import MACHINE, Budget
 
@@ -26,6 +25,7 @@ ZIP = ".zip"
 PACKED = (".gz", ".bz2", ".xz", ".zst", ZIP)
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # pyarrow's names
 SKIPPED_BYTES = 1 << 20  # read at a time where a file cannot be entered in the middle
+TEXTS = ("CSV", "JSON lines")  # formats that are read from packed files, and whose errors are of values
 LISTED = 3  # files of an archive that are named
 MAGIC = {
     b"PAR1": ".parquet",
@@ -64,19 +64,16 @@ def packing_of(name: str) -> str:
 @contextmanager
 def reading(place: str, form: str, remedy: str = "Is it whole?") -> Iterator[None]:
     """Put a file, or a place in it, into the error of whatever cannot be read: ValueError for texts, else OSError."""
-    from lzma import LZMAError
-
     import pyarrow as pa
 
-    damaged = (OSError, EOFError, LZMAError, BadZipFile, ZlibError, NotImplementedError, OverflowError, LookupError)
     try:
         yield
-    except MemoryError:
+    except (ImportError, MemoryError, Warning):
         raise
-    except (ValueError, csv.Error, pa.ArrowException, *damaged) as error:
+    except Exception as error:  # archives, XML, pyarrow and openpyxl have no error in common
         if isinstance(error, OSError) and error.filename == place:
             raise
-        if isinstance(error, ValueError | csv.Error) and not isinstance(error, pa.ArrowException):
+        if isinstance(error, ValueError | csv.Error) and (form in TEXTS or not isinstance(error, pa.ArrowException)):
             raise ValueError(f"{place} cannot be read as {form}: {error}") from error
         what = f"{type(error).__name__}: {' '.join(str(error).split()).rstrip('.')}."
         raise OSError(f"{place} cannot be read as {form}: {what} {remedy}") from error
