@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from skewridge import SmoothingSpline
 from skewridge.datasets import make_peaks
 from skewridge.response.slices import slice_response
-from skewridge.splines.terms import MARGIN
+from skewridge.splines.model import MARGIN
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 X, Y = make_peaks(300, 2, weights=(1, 1), random_state=0)
@@ -414,7 +414,7 @@ def test_close_knots_lose_no_digits_of_the_fit(spread):
 
 
 def test_a_search_that_does_not_end_is_told(monkeypatch):
-    monkeypatch.setattr("skewridge.splines.search.MOST_STEPS", 2)
+    monkeypatch.setattr("skewridge.splines.fit.MOST_STEPS", 2)
     with pytest.warns(UserWarning, match="The search for theta ended after 2 steps, before GCV settled"):
         SmoothingSpline(interactions="all", random_state=0).fit(X, Y)
 

@@ -3,8 +3,8 @@ import pytest
 
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
-from skewridge.splines.fit import Wish, fit_rows
-from skewridge.splines.terms import make_model
+from skewridge.splines.fit import fit_rows
+from skewridge.splines.model import make_model
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.05, 0.95, (120, 2))
@@ -12,9 +12,8 @@ Y = np.sin(6 * X[:, 0]) * X[:, 1] + 0.1 * RNG.normal(size=120)
 MODEL = make_model(["cubic", "linear"], [(0, 1)])
 
 
-def fitted(knots=X[:30], y=Y, limit=None, **wish):
-    wanted = {"penalty": None, "theta": None, "searches": True, "alpha": 1.4} | wish
-    return fit_rows(MODEL, knots, X, y, np.ones(120), Wish(**wanted), Budget(limit), Job())
+def fitted(knots=X[:30], y=Y, limit=None, **settings):
+    return fit_rows(MODEL, knots, X, y, np.ones(120), **settings, budget=Budget(limit), job=Job())
 
 
 def test_features_and_kernels_are_two_ways_to_say_one_function():

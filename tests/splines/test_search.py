@@ -3,9 +3,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from skewridge.execution.job import Job
-from skewridge.splines.search import Task, make_ridge, score_gradient, search_theta, start_theta
-from skewridge.splines.sums import make_features, make_free, sum_rows
-from skewridge.splines.terms import make_model
+from skewridge.splines.fit import ALPHA, Ridge, Task, score_gradient, search_theta, start_theta
+from skewridge.splines.model import make_features, make_free, make_model
 
 RNG = np.random.default_rng(0)
 X = RNG.random((200, 2))
@@ -15,7 +14,7 @@ FEATURES, FREE = make_features(MODEL, X[:25]), make_free(MODEL, X, np.ones(200))
 
 
 def task_of(y):
-    return Task(sum_rows(FEATURES, FREE, X, y, np.ones(200), Job()), FEATURES(X[:25]).T, FEATURES.term)
+    return Task(FEATURES, FREE, X, y, np.ones(200), ALPHA, Job())
 
 
 TASK = task_of(Y)
@@ -40,7 +39,7 @@ def log_gcv(theta, ridge, alpha=1.4):
 
 @pytest.mark.parametrize("ridge", [1e-4, 1e-2, 1.0])
 def test_the_score_is_that_of_the_dense_smoother(ridge):
-    found, A = make_ridge(TASK, THETA), smoother(THETA, ridge)
+    found, A = Ridge(TASK, THETA), smoother(THETA, ridge)
     assert found.trace(ridge) == pytest.approx(np.trace(A), rel=1e-7)
     assert found.rss(ridge) == pytest.approx(np.sum((Y - A @ Y) ** 2), rel=1e-7)
     assert found.score(ridge) == pytest.approx(log_gcv(THETA, ridge), abs=1e-7)
@@ -55,29 +54,29 @@ def test_the_gradient_is_the_numerical_one(ridge):
 
 
 def test_the_slope_along_the_ridge_is_the_numerical_one():
-    found, step = make_ridge(TASK, THETA), 1e-5
+    found, step = Ridge(TASK, THETA), 1e-5
     for ridge in (1e-3, 1.0):
         numerical = (found.score(ridge * np.exp(step)) - found.score(ridge * np.exp(-step))) / (2 * step)
         assert found.slope(ridge) == pytest.approx(numerical, abs=1e-7)
 
 
 def test_the_best_ridge_is_the_best_of_many():
-    found = make_ridge(TASK, THETA)
-    best = found.best()
+    found = Ridge(TASK, THETA)
+    best = found.amount(None)
     assert found.score(best) <= min(found.score(r) for r in np.logspace(-10, 6, 2000))
     assert abs(found.slope(best)) < 1e-9
 
 
 def test_a_common_factor_of_weights_and_ridge_changes_nothing():
-    assert make_ridge(TASK, 7 * THETA).score(7 * 0.3) == pytest.approx(make_ridge(TASK, THETA).score(0.3), abs=1e-9)
+    assert Ridge(TASK, 7 * THETA).score(7 * 0.3) == pytest.approx(Ridge(TASK, THETA).score(0.3), abs=1e-9)
 
 
 def test_the_start_is_the_squared_norms_of_a_first_fit():
     traces = np.array([np.trace(K) for K in MODEL.kernels(X[:25], X[:25])])
     theta = traces.mean() / traces
-    ridge = make_ridge(TASK, theta)
-    A = ridge.best()
-    c = ridge.duals @ ridge.coef(A)
+    ridge = Ridge(TASK, theta)
+    A = ridge.amount(None)
+    c = ridge.duals @ (ridge.moments / (ridge.eigenvalues + A))
     norms = [t**2 * c @ K @ c for t, K in zip(theta, MODEL.kernels(X[:25], X[:25]), strict=True)]
     expected = np.array(norms) * traces.sum() / (norms @ traces)
     np.testing.assert_allclose(start_theta(TASK, None), expected, rtol=1e-5)
@@ -86,7 +85,7 @@ def test_the_start_is_the_squared_norms_of_a_first_fit():
 @pytest.mark.parametrize("penalty", [None, 1e-4])
 def test_the_search_ends_where_the_gradient_is_zero_or_a_term_has_no_weight(penalty):
     theta, steps, converged = search_theta(TASK, start_theta(TASK, penalty), penalty)
-    ridge = make_ridge(TASK, theta).best() if penalty is None else 200 * penalty
+    ridge = Ridge(TASK, theta).amount(None) if penalty is None else 200 * penalty
     _, gradient = score_gradient(TASK, theta, ridge)
     if penalty is not None:
         gradient -= theta * TASK.traces / (theta @ TASK.traces) * gradient.sum()
@@ -95,8 +94,10 @@ def test_the_search_ends_where_the_gradient_is_zero_or_a_term_has_no_weight(pena
     assert theta @ TASK.traces == pytest.approx(TASK.traces.sum())
     assert np.abs(gradient).max() < 1e-4
     start = start_theta(TASK, penalty)
-    first = make_ridge(TASK, start)
-    assert score_gradient(TASK, theta, ridge)[0] <= first.score(first.best() if penalty is None else 200 * penalty)
+    first = Ridge(TASK, start)
+    assert score_gradient(TASK, theta, ridge)[0] <= first.score(
+        first.amount(None) if penalty is None else 200 * penalty
+    )
 
 
 def test_where_the_rows_are_used_up_the_score_goes_up():
@@ -108,6 +109,6 @@ def test_where_the_rows_are_used_up_the_score_goes_up():
 
 def test_a_response_that_the_free_functions_explain_gets_the_largest_ridge():
     task = task_of(3 * X[:, 0] - 1)
-    found = make_ridge(task, THETA)
-    assert found.best() >= 1e4 * found.eigenvalues.max()
+    found = Ridge(task, THETA)
+    assert found.amount(None) >= 1e4 * found.eigenvalues.max()
     assert np.isfinite(start_theta(task, None)).all()

@@ -21,8 +21,8 @@ from skewridge.model_selection import draw_seed
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import CandidateRows, candidate_rows
 from skewridge.response.slices import check_slice_rule
-from skewridge.splines.fit import Wish, concerns, fit_rows
-from skewridge.splines.terms import Model, check_pairs, check_splines, make_domain, make_model
+from skewridge.splines.fit import concerns, fit_rows
+from skewridge.splines.model import Model, check_pairs, check_splines, make_domain, make_model
 
 FEWEST_KNOTS = 30
 
@@ -172,10 +172,22 @@ class SmoothingSpline(KernelEstimator):
         rows = kept[places]  # in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, candidate_rows(*seen, weights, self.slices, seed), kept)
         unit, means, units = unit_responses(y[rows, None], counts, centre=True)
-        model, wish = full.only(free, terms), self._wish(given, terms)
+        model, penalty = full.only(free, terms), None if isinstance(self.penalty, str) else float(self.penalty)
         knots, points = domain(X[knot_rows]), domain(X[rows])
         with one_blas_thread():
-            fit = fit_rows(model, knots, points, unit[:, 0], counts, wish, self._budget, self._job)
+            fit = fit_rows(
+                model,
+                knots,
+                points,
+                unit[:, 0],
+                counts,
+                penalty=penalty,
+                theta=None if given is None else given[terms],
+                searches=given is None and self.theta == "auto",
+                alpha=float(self.alpha),
+                budget=self._budget,
+                job=self._job,
+            )
 
         self._take_over(checked, seen[0])
         self._seen, self._seed = (*seen, weights), seed
@@ -185,7 +197,7 @@ class SmoothingSpline(KernelEstimator):
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
         self._remember(full, free, terms)
-        for concern in concerns(fit, wish, counts.sum()):
+        for concern in concerns(fit, penalty, float(self.alpha), counts.sum()):
             warn_user(concern)
         return self
 
@@ -277,14 +289,6 @@ class SmoothingSpline(KernelEstimator):
                 f"got {self.knots!r}."
             )
         return rows.astype(np.int64)
-
-    def _wish(self, theta: FloatArray | None, terms: Sequence[int]) -> Wish:
-        return Wish(
-            None if isinstance(self.penalty, str) else float(self.penalty),
-            None if theta is None else theta[terms],
-            self.theta == "auto" if theta is None else False,
-            float(self.alpha),
-        )
 
     def _remember(self, full: Model, free: Sequence[int], terms: Sequence[int]) -> None:
         fit = self._fit

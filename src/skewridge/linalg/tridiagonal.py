@@ -30,12 +30,9 @@ class Tridiagonal:
 
     def rotate(self, rows: FloatArray, transpose: bool) -> FloatArray:
         """Overwrite every row v of a C-ordered matrix with Q v, or with Q' v."""
-        n, m, way = len(self.diagonal), len(rows), b"T" if transpose else b"N"
+        n, m, way, Q = len(self.diagonal), len(rows), b"T" if transpose else b"N", self.reflectors
         work = np.empty(64 * max(1, m))
-        lapack(
-            *("ormtr", self.reflectors, b"L", b"U", way, n, m),
-            *(self.reflectors, n, self.scales, rows, n, work, work.size),
-        )
+        lapack("ormtr", Q, b"L", b"U", way, n, m, Q, n, self.scales, rows, n, work, work.size)
         return rows
 
 

@@ -46,8 +46,7 @@ from skewridge.ridge.linear import LinearModel
 from skewridge.ridge.local import NodeFit
 from skewridge.ridge.lowrank import Basis
 from skewridge.splines.fit import SplineFit
-from skewridge.splines.sums import Features, Free
-from skewridge.splines.terms import PARTS, Domain, Model
+from skewridge.splines.model import PARTS, Domain, Features, Free, Model
 from skewridge.tables.columns import KINDS, LISTED, Column
 from skewridge.tables.dates import DATE_FORMATS, DateParts
 from skewridge.tables.dates import PARTS as DATE_PARTS

@@ -1,50 +1,49 @@
-"""The fitted spline, f(x) = s(x)'d + sum_b F_b(x)'u_b, its values and its Bayesian standard deviations."""
+"""The fitted spline, f(x) = s(x)'d + sum_b F_b(x)'u_b: penalised least squares, its GCV score, and where that is least.
+
+With features F_b of the terms and weights theta_b, f = s'd + sum_b theta_b F_b'U_b c minimises (1/N) sum w (y - f)^2 +
+penalty J(f), J(f) = c'(sum_b theta_b U_b'U_b) c. Stack sqrt(theta_b) U_b = W T' with orthonormal columns W: then
+f = s'd + F'E beta with E_b = sqrt(theta_b) W_b, beta = T'c and J(f) = ||beta||^2, a ridge regression.
+GCV = (RSS / N) / (1 - alpha tr A / N)^2, A the smoother. Rows are passed over once; nothing after that knows them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from joblib import effective_n_jobs
+from scipy.optimize import brentq, minimize
 
 from skewridge._typing import FloatArray
-from skewridge.execution.job import Job
+from skewridge.execution.job import AHEAD, Job
 from skewridge.execution.memory import Budget
-from skewridge.splines.search import Ridge, Task, make_ridge, search_theta, start_theta
-from skewridge.splines.sums import Features, Free, Normal, affordable, make_features, make_free, sum_rows
-from skewridge.splines.terms import Model
+from skewridge.execution.passes import BLOCK_ROWS
+from skewridge.features.scaling import CONSTANT
+from skewridge.ridge.lowrank import sum_blocks
+from skewridge.splines.model import Features, Free, Model, make_features, make_free
 
+ROUNDING = 100 * float(np.finfo(np.float64).eps)  # what sums over rows are known to
+ALPHA = 1.4  # of GCV: how much a degree of freedom costs; 1 is the plain criterion, which undersmooths now and then
+LEAST_LEFT = 0.01  # of the rows after alpha times the degrees of freedom: beyond that GCV goes straight on, and up
+RANK = 1e-8  # directions below this share of the largest are not among the functions
+RIDGES = np.logspace(5, -12, 171)  # over the largest eigenvalue, smoothest first: what a penalty is searched among
+LEAST_WEIGHT = 1e-10  # times its trace, of the heaviest term: where a term starts at least
+FARTHEST = np.log(1e8)  # how far its logarithm goes from there
+MOST_STEPS = 200
+PRECISION = 1e-9  # of log GCV: the search ends where a step gains less
 RAISED = 1.01  # times the penalty given: a larger one was used, and that is told
 SETTLED = 1e-9  # of the rows: where fewer are left after the degrees of freedom, none tells the noise
 
 
 @dataclass(frozen=True)
-class Wish:
-    """Settings of a fit: the penalty, a weight for every term (None: chosen), whether to search, and alpha of GCV."""
-
-    penalty: float | None
-    theta: FloatArray | None
-    searches: bool
-    alpha: float
-
-
-@dataclass(frozen=True)
 class SplineFit:
-    """A smoothing spline.
+    """A smoothing spline, from features and free functions with loads u (P,) and free_coef d (k,).
 
     Values are computed from the features that were fitted: the kernels' own coefficients cancel where knots are close.
-
-    Attributes
-    ----------
-    features, free : Features and Free
-    theta, penalty : the terms' weights, (p,), and lambda
-    loads : (P,) array, u: what f has of every feature
-    free_coef : (k,) array, d
-    coef : (q,) array, c: the same function is s(x)'d + sum_b theta_b R_b(x, Z) c
-    gcv, dof, noise : the score, tr A, and the estimated variance of the noise (nan where no rows are left for it)
-    converged : bool, whether the search for theta, of n_steps, ended by itself
-    spread, free_spread : (P, r) and (k, r + k) arrays
-        The posterior variance over the noise is the squared norm of s(x)'free_spread - [F(x)'spread, 0].
+    The same function is s(x)'d + sum_b theta_b R_b(x, Z) c, coef c (q,). With spread (P, r) and free_spread (k, r + k)
+    the posterior variance over the noise (nan where no rows are left for it) is the squared norm of
+    s(x)'free_spread - [F(x)'spread, 0]. Dof is tr A; converged, whether the search for theta ended by itself.
     """
 
     features: Features
@@ -81,76 +80,266 @@ def fit_rows(
     X: FloatArray,
     y: FloatArray,
     weights: FloatArray,
-    wish: Wish,
+    *,
+    penalty: float | None = None,
+    theta: FloatArray | None = None,
+    searches: bool = True,
+    alpha: float = ALPHA,
     budget: Budget,
     job: Job,
 ) -> SplineFit:
-    """Return the spline of some rows and knots in [0, 1]; a fit that needs more memory than there is is refused."""
+    """Return the spline of some rows and knots in [0, 1]; a fit that needs more memory than there is is refused.
+
+    A weight for every term and then the penalty are chosen by GCV where they are not given.
+    """
     features = make_features(model, knots)
     job = affordable(job, features, len(X), budget)
     free = make_free(model, X, weights)
-    return fit_spline(features, free, sum_rows(features, free, X, y, weights, job), wish)
+    task = Task(features, free, X, y, weights, alpha, job)
+    n_steps, converged = 0, True
+    if theta is not None:
+        theta = theta[features.places]
+    elif task.n_terms < 2:
+        theta = np.ones(task.n_terms)
+    else:
+        theta = start_theta(task, penalty)
+        if searches:
+            theta, n_steps, converged = search_theta(task, theta, penalty)
 
-
-def fit_spline(features: Features, free: Free, normal: Normal, wish: Wish) -> SplineFit:
-    """Choose the weights, then the penalty, by GCV, where they are not given, and solve."""
-    task = Task(normal, np.ascontiguousarray(features(features.knots).T), features.term, wish.alpha)
-    theta, n_steps, converged = _choose_theta(task, wish, features)
-    ridge = make_ridge(task, theta)
-    amount = ridge.amount(wish.penalty)
-    beta = ridge.coef(amount)
-    loads = ridge.loads @ beta
+    ridge, n = Ridge(task, theta), task.n_rows
+    amount = ridge.amount(penalty)
+    beta = ridge.moments / (ridge.eigenvalues + amount)
+    loads, spread = ridge.loads @ beta, ridge.loads / np.sqrt(ridge.eigenvalues + amount)
+    dof, rss = ridge.trace(amount), ridge.rss(amount)
+    left = 1 - alpha * dof / n
     return SplineFit(
-        features,
-        free,
-        theta,
-        amount / normal.n_rows,
-        loads,
-        normal.level - normal.lines @ loads,
-        ridge.duals @ beta,
-        *_qualities(ridge, amount),
-        n_steps,
-        converged,
-        *_spreads(ridge, amount),
+        features=features,
+        free=free,
+        theta=theta,
+        penalty=amount / n,
+        loads=loads,
+        free_coef=task.level - task.lines @ loads,
+        coef=ridge.duals @ beta,
+        gcv=rss / n / left**2 if left > 0 else np.inf,
+        dof=dof,
+        noise=rss / (n - dof) if n - dof > SETTLED * n else np.nan,
+        n_steps=n_steps,
+        converged=converged,
+        spread=spread,
+        free_spread=np.hstack([task.lines @ spread, np.eye(len(task.level))]),
     )
 
 
-def _choose_theta(task: Task, wish: Wish, features: Features) -> tuple[FloatArray, int, bool]:
-    if wish.theta is not None:
-        return wish.theta[features.places], 0, True
-    if task.n_terms < 2:
-        return np.ones(task.n_terms), 0, True
-    start = start_theta(task, wish.penalty)
-    return search_theta(task, start, wish.penalty) if wish.searches else (start, 0, True)
+def affordable(job: Job, features: Features, n_rows: int, budget: Budget) -> Job:
+    """Return the job on as many threads as the memory allows; refuse a fit that is too large for one.
+
+    A fit holds squares of the number of features, blocks, and the rows.
+    """
+    knots, n_terms = features.knots, len(features.kept)
+    rows = n_rows * (3 * knots.shape[1] + len(features.model.free) + 8)
+    shared = 8.0 * (4 * len(features) ** 2 + rows)
+    own = 8.0 * (AHEAD * len(features) ** 2 + BLOCK_ROWS * (2 * len(features) + (n_terms + 2) * len(knots)))
+    what = f"{n_terms} terms with {len(knots):,} knots need {{need}}"
+    budget.require(shared + own, what, "Take fewer knots (n_knots) or fewer interactions.")
+    return replace(job, n_jobs=budget.threads(lambda n: shared + n * own, effective_n_jobs(job.n_jobs)))
 
 
-def _qualities(ridge: Ridge, amount: float) -> tuple[float, float, float]:
-    """GCV, degrees of freedom and the variance of the noise."""
-    n, dof, rss = ridge.task.normal.n_rows, ridge.trace(amount), ridge.rss(amount)
-    left = 1 - ridge.task.alpha * dof / n
-    gcv = rss / n / left**2 if left > 0 else np.inf
-    return gcv, dof, rss / (n - dof) if n - dof > SETTLED * n else np.nan
+class Task:
+    """Normal equations of P features and the response once what k free functions explain is taken out; alpha of GCV.
+
+    gram (P, P) and moments (P,), F'wF and F'wy of residuals; square, y'wy of the residual; rounding (P,), what is known
+    of every feature's square only up to rounding; lines (k, P) and level (k,), coefficients of the free functions
+    that fit every feature and the response; at_knots (P, q), the features there.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        free: Free,
+        X: FloatArray,
+        y: FloatArray,
+        weights: FloatArray,
+        alpha: float,
+        job: Job,
+    ) -> None:
+        S = free(X)
+        self.level = np.zeros(S.shape[1])
+        for _ in range(2):  # the second round takes out what rounding left
+            self.level = self.level + S.T @ (weights * (y - S @ self.level))
+        left = y - S @ self.level
+        sums = sum_blocks(features, X, np.column_stack([left, S]), weights, job, "spline")
+        FS = sums.cross[:, 1:-1]
+        self.lines: FloatArray = np.linalg.inv(sums.inner[1:-1, 1:-1]) @ FS.T
+        self.gram, self.moments, self.square = sums.gram - FS @ self.lines, sums.cross[:, 0], float(sums.inner[0, 0])
+        if self.square <= CONSTANT**2 * float(weights @ y**2):  # what is left is rounding
+            self.moments, self.square = np.zeros(len(self.moments)), 0.0
+        self.rounding, self.n_rows = ROUNDING * sums.gram.diagonal(), sums.n_rows
+        self.at_knots = np.ascontiguousarray(features(features.knots).T)
+        self.term, self.n_terms, self.alpha = features.term, len(features.kept), alpha
+
+    def by_term(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Sums of products over every term's rows."""
+        products = (a * b).reshape(len(self.term), -1).sum(axis=1)
+        return np.bincount(self.term, products, self.n_terms).astype(np.float64)
+
+    @property
+    def traces(self) -> FloatArray:
+        """The trace of R_b(Z, Z) of every term."""
+        return self.by_term(self.at_knots, self.at_knots)
+
+    def score(self, rss: float, trace: float) -> tuple[float, float, float]:
+        """Log of N GCV, and its slopes along the residual sum of squares and the trace."""
+        n, least = self.n_rows, 1e-16 * self.square + 1e-300
+        left, rss = 1 - self.alpha * trace / n, max(rss, least)
+        near = max(left, LEAST_LEFT)
+        value = np.log(rss) - 2 * (np.log(near) + (left - near) / near)
+        return float(value), 1 / rss if rss > least else 0.0, 2 * self.alpha / (n * near)
 
 
-def _spreads(ridge: Ridge, amount: float) -> tuple[FloatArray, FloatArray]:
-    """Square roots of the posterior covariance: of the penalised part, and of the free one given it."""
-    normal = ridge.task.normal
-    spread = ridge.loads / np.sqrt(ridge.eigenvalues + amount)
-    return spread, np.hstack([normal.lines @ spread, np.eye(normal.n_free)])
+class Ridge:
+    """The ridge regression that weights theta (p,) make of a task, in the r eigenvectors of its gram.
+
+    eigenvalues e and moments z, (r,); least, the least ridge that is told from none; loads (P, r), E: what a function
+    of coefficient 1 has of every feature; duals (q, r), its coefficients c of the kernels at the knots.
+    """
+
+    def __init__(self, task: Task, theta: FloatArray) -> None:
+        W, duals = _orthonormal(task, theta)
+        E = np.sqrt(theta)[task.term][:, None] * W
+        gram = E.T @ (task.gram @ E)
+        values, vectors = np.linalg.eigh((gram + gram.T) / 2)
+        self.task, self.eigenvalues, self.least = task, np.maximum(values, 0.0), _least_ridge(task, E)
+        self.loads, self.duals = E @ vectors, duals @ vectors
+        self.moments: FloatArray = self.loads.T @ task.moments
+
+    def trace(self, ridge: float) -> float:
+        """Degrees of freedom: the free functions' and sum e / (e + ridge)."""
+        return len(self.task.level) + float(np.sum(self.eigenvalues / (self.eigenvalues + ridge)))
+
+    def rss(self, ridge: float) -> float:
+        """The residual sum of squares, y'y - sum z^2 (e + 2 ridge) / (e + ridge)^2."""
+        e = self.eigenvalues
+        explained = np.sum(self.moments**2 * (e + 2 * ridge) / (e + ridge) ** 2)
+        return max(0.0, self.task.square - float(explained))
+
+    def score(self, ridge: float) -> float:
+        """Log of N GCV."""
+        return self.task.score(self.rss(ridge), self.trace(ridge))[0]
+
+    def slope(self, ridge: float) -> float:
+        """The derivative of the score by the log of the ridge."""
+        e, z = self.eigenvalues, self.moments
+        _, by_rss, by_trace = self.task.score(self.rss(ridge), self.trace(ridge))
+        rss = np.sum(2 * z**2 * ridge**2 / (e + ridge) ** 3)
+        return float(by_rss * rss - by_trace * np.sum(e * ridge / (e + ridge) ** 2))
+
+    def amount(self, penalty: float | None) -> float:
+        """The ridge of a penalty, N times it; of none that of least score: best of a grid, then a root of slopes."""
+        if penalty is not None:
+            return max(self.task.n_rows * penalty, self.least)
+        ridges = np.maximum(RIDGES * (float(self.eigenvalues.max(initial=0.0)) or 1.0), self.least)
+        i = int(np.argmin([self.score(ridge) for ridge in ridges]))
+        high, low = np.log(ridges[max(i - 1, 0)]), np.log(ridges[min(i + 1, len(ridges) - 1)])
+        if self.slope(np.exp(low)) >= 0 or self.slope(np.exp(high)) <= 0:
+            return float(ridges[i])
+        return float(np.exp(brentq(lambda log: self.slope(np.exp(log)), low, high, xtol=1e-12)))
 
 
-def concerns(fit: SplineFit, wish: Wish, n_rows: float) -> Iterator[str]:
+def start_theta(task: Task, penalty: float | None) -> FloatArray:
+    """Weights before any search: 1 / trace, a fit, then the squared norms of its terms.
+
+    A term that a first fit hardly uses starts, and may stay, with next to no weight.
+    """
+    theta = normalised(task, 1 / task.traces)
+    ridge = Ridge(task, theta)
+    part = ridge.loads @ (ridge.moments / (ridge.eigenvalues + ridge.amount(penalty)))
+    share = task.by_term(part, part) * task.traces  # ||theta_b U_b c||^2 of every term in its own space
+    if not share.any():  # nothing to explain
+        return theta
+    return normalised(task, np.maximum(share, LEAST_WEIGHT * share.max()) / task.traces)
+
+
+def search_theta(task: Task, start: FloatArray, penalty: float | None) -> tuple[FloatArray, int, bool]:
+    """Return the weights of least GCV near a start, the steps taken, and whether they were enough.
+
+    Quasi-Newton on the weights' logarithms. Their common scale stands for the penalty where none is given; otherwise
+    it is kept.
+    """
+    ridge = Ridge(task, start).amount(penalty)
+
+    def objective(log: FloatArray) -> tuple[float, FloatArray]:
+        theta = np.exp(log)
+        if penalty is None:
+            return score_gradient(task, theta, ridge)
+        score, gradient = score_gradient(task, normalised(task, theta), ridge)
+        return score, gradient - theta * task.traces / (theta @ task.traces) * gradient.sum()
+
+    first = np.log(start)
+    bounds = list(zip(first - FARTHEST, first + FARTHEST, strict=True))
+    options = {"maxiter": MOST_STEPS, "ftol": PRECISION, "gtol": 1e-6}
+    found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return normalised(task, np.exp(found.x)), int(found.nit), found.nit < MOST_STEPS
+
+
+def normalised(task: Task, theta: FloatArray) -> FloatArray:
+    """Weights with which sum_b theta_b R_b(z, z) is on average over the knots what weights of 1 make it.
+
+    Only their ratio to the penalty matters; so scaled, a penalty means the same whatever the kernels' sizes are.
+    """
+    return theta * (task.traces.sum() / (theta @ task.traces))
+
+
+def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, FloatArray]:
+    """Return log N GCV at a ridge and its gradient by log theta.
+
+    With M = E'GE, H = M + ridge I, B = H^-1, beta = B E'm and V = GE, moving log theta_b moves F by F_b E_b and the
+    penalty by W_b'W_b: d tr = 2 ridge tr(B^2 V_b'E_b) - ridge tr(B M B W_b'W_b), and with g = B beta
+    and F_b'r = m_b - V_b beta, d RSS = -2 (F_b'r)'E_b (beta + ridge g) + 2 ridge (V_b g)'(E_b beta)
+    + 2 ridge^2 (W_b g)'(W_b beta).
+    """
+    W, _ = _orthonormal(task, theta)
+    E = np.sqrt(theta)[task.term][:, None] * W
+    V, ridge = task.gram @ E, max(ridge, _least_ridge(task, E))
+    M, z = E.T @ V, E.T @ task.moments
+    B = np.linalg.inv((M + M.T) / 2 + ridge * np.eye(len(M)))
+    B = (B + B.T) / 2
+    beta = B @ z
+    g, left = B @ beta, task.moments - V @ beta
+
+    rss = float(task.square - beta @ z - ridge * beta @ beta)
+    trace = len(task.level) + len(M) - ridge * float(np.trace(B))
+    by_trace = 2 * task.by_term(V @ (B @ B), E) - task.by_term(W @ (B - ridge * B @ B), W)
+    by_rss = task.by_term(V @ g, E @ beta) + ridge * task.by_term(W @ g, W @ beta)
+    by_rss = 2 * ridge * by_rss - 2 * task.by_term(left, E @ (beta + ridge * g))
+    score, slope_rss, slope_trace = task.score(rss, trace)
+    return score, slope_rss * by_rss + slope_trace * ridge * by_trace
+
+
+def _least_ridge(task: Task, loads: FloatArray) -> float:
+    """The rounding error of the gram of some loads, (P, r): smaller ridges cannot be told from none."""
+    return float(np.sum(task.rounding[:, None] * loads**2))
+
+
+def _orthonormal(task: Task, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """W, (P, r), of the functions that the knots span with given weights, and T'^-1, (q, r)."""
+    weighted = np.sqrt(theta)[task.term][:, None] * task.at_knots
+    Q, R = np.linalg.qr(weighted)
+    left, values, right = np.linalg.svd(R, full_matrices=False)
+    kept = values > RANK * values.max(initial=0.0)
+    return Q @ left[:, kept], right[kept].T / values[kept]
+
+
+def concerns(fit: SplineFit, penalty: float | None, alpha: float, n_rows: float) -> Iterator[str]:
     """Yield what a user should be warned of."""
     n_free = fit.free.basis.shape[1]
-    if wish.penalty is None and wish.alpha * n_free >= n_rows and len(fit.theta):
+    if penalty is None and alpha * n_free >= n_rows and len(fit.theta):
         yield (
             f"{n_rows:g} rows are too few to choose a penalty by GCV beside {n_free} free functions: "
             "the smoothest fit was taken. Use fewer features or interactions, or pass a penalty."
         )
-    if wish.penalty is not None and fit.penalty > RAISED * wish.penalty:
+    if penalty is not None and fit.penalty > RAISED * penalty:
         yield (
-            f"penalty={wish.penalty:g} is below what rounding can tell from none with these knots; "
-            f"{fit.penalty:g} was used."
+            f"penalty={penalty:g} is below what rounding can tell from none with these knots; {fit.penalty:g} was used."
         )
     if not fit.converged:
         yield (

@@ -3,7 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skewridge.splines.terms import PARTS, check_pairs, check_splines, make_domain, make_model
+from skewridge.splines.model import PARTS, check_pairs, check_splines, make_domain, make_model
 
 POINTS = np.array([0.0, 0.13, 0.5, 0.77, 1.0])
 

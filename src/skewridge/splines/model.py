@@ -4,6 +4,10 @@ A feature lives on [0, 1]. With k_r the scaled Bernoulli polynomials, a cubic sp
 smooth part with kernel k2(x) k2(z) - k4(|x - z|); a linear spline is a constant and a smooth part with kernel
 k1(x) k1(z) + k2(|x - z|). An interaction multiplies the parts of two features other than the constants; a product of
 two lines stays free, every other product is a penalised term.
+
+Every term b gets features F_b = L_b^-1 R_b(Z, x), orthonormal in the term's own space, where R_b(Z, Z) = L_b L_b' at
+the knots Z. They do not depend on the terms' weights theta, so one pass over the rows serves every theta and every
+penalty: f(x) = s(x)'d + sum_b theta_b F_b(x)'U_b c with U_b = F_b(Z)'.
 """
 
 from __future__ import annotations
@@ -15,12 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import TINIEST, check_choice
 from skewridge.features.scaling import CONSTANT
+from skewridge.linalg.cholesky import lower_solve, pivoted_cholesky
 
 MARGIN = 0.05  # of a feature's range: how far its interval goes beyond it on either side
 SPLINES = ("cubic", "linear")
+TOLERANCE = 1e-12  # knots that the others explain to this share of a term's largest R(z, z) add no feature
+DEPENDENT = 1e-10  # free functions with less than this share of their own are those that others explain
 
 Factor = tuple[int, str]  # a feature, and which part of it: "line", "cubic" or "linear"
 Term = tuple[Factor, ...]
@@ -62,12 +69,9 @@ def make_domain(X: FloatArray) -> Domain:
 
 @dataclass(frozen=True)
 class Model:
-    """The terms that a function is a sum of.
+    """The terms that a function is a sum of: products of one or two factors, penalised.
 
-    Attributes
-    ----------
-    free : tuple of tuples of features: the product of their lines is not penalised; () is the constant
-    terms : tuple of terms, each a product of one or two factors, penalised
+    Of free tuples of features the product of their lines is not penalised; () is the constant.
     """
 
     free: tuple[tuple[int, ...], ...]
@@ -145,38 +149,22 @@ def check_pairs(interactions: Any, n_features: int, names: Sequence[str] = ()) -
     if isinstance(interactions, str):
         check_choice("interactions", interactions, ["all"])
         return list(combinations(range(n_features), 2))
-    if not np.iterable(interactions):
-        _refuse(interactions, n_features)
-    return sorted({_pair(pair, n_features, list(names)) for pair in interactions})
-
-
-def _pair(pair: Any, n_features: int, names: list[str]) -> tuple[int, int]:
-    named = not isinstance(pair, str) and np.iterable(pair)
-    places = np.asarray([names.index(one) if one in names else one for one in pair] if named else pair)
-    if places.shape != (2,) or places.dtype.kind not in "iu" or places[0] == places[1]:
-        _refuse(pair, n_features)
-    if places.min() < 0 or places.max() >= n_features:
-        _refuse(pair, n_features)
-    return int(places.min()), int(places.max())
-
-
-def _refuse(got: Any, n_features: int) -> Any:
-    raise ValueError(
-        "interactions must be None, 'all', or a list of pairs of different column numbers from 0 to "
-        f"{n_features - 1}, or of names of a frame's columns; got {got!r}."
-    )
+    pairs, columns = set(), list(names)
+    for pair in interactions if np.iterable(interactions) else [interactions]:
+        named = not isinstance(pair, str) and np.iterable(pair)
+        places = np.asarray([columns.index(one) if one in columns else one for one in pair] if named else pair)
+        two = places.shape == (2,) and places.dtype.kind in "iu" and places[0] != places[1]
+        if not two or places.min() < 0 or places.max() >= n_features:
+            raise ValueError(
+                "interactions must be None, 'all', or a list of pairs of different column numbers from 0 to "
+                f"{n_features - 1}, or of names of a frame's columns; got {pair!r}."
+            )
+        pairs.add((int(places.min()), int(places.max())))
+    return sorted(pairs)
 
 
 def _k2(x: FloatArray) -> FloatArray:
     return ((x - 0.5) ** 2 - 1 / 12) / 2
-
-
-def _k3(x: FloatArray) -> FloatArray:
-    return ((x - 0.5) ** 3 - (x - 0.5) / 4) / 6
-
-
-def _line(x: FloatArray, z: FloatArray) -> FloatArray:
-    return np.multiply.outer(x - 0.5, z - 0.5)
 
 
 def _linear(x: FloatArray, z: FloatArray) -> FloatArray:
@@ -201,7 +189,8 @@ def _cubic(x: FloatArray, z: FloatArray) -> FloatArray:
     beyond = np.flatnonzero(x != inside)
     if len(beyond):
         edge = inside[beyond, None]
-        slope = (edge - 0.5) * _k2(z) - np.where(edge > 0, 1.0, -1.0) * _k3(np.abs(edge - z))
+        t = np.abs(edge - z) - 0.5
+        slope = (edge - 0.5) * _k2(z) - np.where(edge > 0, 1.0, -1.0) * ((t**3 - t / 4) / 6)  # k3(|edge - z|)
         values[beyond] += (x - inside)[beyond, None] * slope
     return values
 
@@ -214,4 +203,79 @@ def _centred_distance(x: FloatArray, z: FloatArray) -> FloatArray:
     return t
 
 
-PARTS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {"line": _line, "cubic": _cubic, "linear": _linear}
+PARTS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "line": lambda x, z: np.multiply.outer(x - 0.5, z - 0.5),
+    "cubic": _cubic,
+    "linear": _linear,
+}
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of every term, one after the other, starting at starts (p + 1,).
+
+    The model has the terms that are not zero at all knots (q, d) in [0, 1]; places (p,) are theirs among the terms
+    given; kept and factors are for every term the knots that are linearly independent, and L_b.
+    """
+
+    model: Model
+    places: IntArray
+    knots: FloatArray
+    kept: tuple[IntArray, ...]
+    factors: tuple[FloatArray, ...]
+    starts: IntArray
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def term(self) -> IntArray:
+        """Which term every feature is of."""
+        return np.repeat(np.arange(len(self.kept)), np.diff(self.starts))
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """The features of every row, (n, P)."""
+        out = np.empty((len(X), len(self)))
+        for b, values in enumerate(self.model.kernels(X, self.knots)):
+            own = np.take(values, self.kept[b], axis=1)
+            out[:, self.starts[b] : self.starts[b + 1]] = lower_solve(self.factors[b], own)
+        return out
+
+
+def make_features(model: Model, knots: FloatArray) -> Features:
+    """Return the features at some knots; rank-revealing, so knots may be repeated and features have few values."""
+    places, kept, factors = [], [], []
+    for b, gram in enumerate(model.kernels(knots, knots)):
+        if gram.diagonal().max(initial=0.0) > 0:
+            independent, factor = pivoted_cholesky(gram.copy(), TOLERANCE)
+            places.append(b)
+            kept.append(independent)
+            factors.append(factor)
+    starts = np.cumsum([0, *map(len, kept)])
+    chosen = model.only(range(len(model.free)), places)
+    return Features(chosen, np.array(places, dtype=np.int64), knots, tuple(kept), tuple(factors), starts)
+
+
+@dataclass(frozen=True)
+class Free:
+    """The functions that are not penalised, made orthonormal on the rows: nearly dependent ones lose no digits.
+
+    The basis (m, k) has what each of the k functions has of the m that the model names.
+    """
+
+    model: Model
+    basis: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Their values at every row, (n, k)."""
+        return self.model.free_values(X) @ self.basis
+
+
+def make_free(model: Model, X: FloatArray, weights: FloatArray) -> Free:
+    """Return the free functions that are linearly independent on the rows."""
+    values = model.free_values(X) * np.sqrt(weights)[:, None]
+    unit = np.sqrt(np.sum(values**2, axis=0))
+    unit[unit == 0] = 1.0
+    _, sizes, right = np.linalg.svd(np.linalg.qr(values / unit, mode="r"), full_matrices=False)
+    kept = sizes > DEPENDENT * sizes[0]
+    return Free(model, (right[kept].T / sizes[kept]) / unit[:, None])

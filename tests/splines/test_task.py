@@ -3,8 +3,8 @@ import pytest
 
 from skewridge.execution.job import Job
 from skewridge.execution.memory import Budget
-from skewridge.splines.sums import affordable, make_features, make_free, sum_rows
-from skewridge.splines.terms import make_domain, make_model
+from skewridge.splines.fit import ALPHA, Task, affordable
+from skewridge.splines.model import make_domain, make_features, make_free, make_model
 
 RNG = np.random.default_rng(0)
 X = make_domain(RNG.random((3000, 2)))(RNG.random((3000, 2)))
@@ -39,7 +39,7 @@ def test_the_normal_equations_are_those_of_residuals():
     """Weighted least squares on the free functions, row by row."""
     features = make_features(MODEL, X[:15])
     free = make_free(MODEL, X, WEIGHTS)
-    normal = sum_rows(features, free, X, Y, WEIGHTS, Job())
+    normal = Task(features, free, X, Y, WEIGHTS, ALPHA, Job())
     root = np.sqrt(WEIGHTS)[:, None]
     S, F, y = MODEL.free_values(X) * root, features(X) * root, Y * root[:, 0]
     lines, level = (np.linalg.lstsq(S, v, rcond=None)[0] for v in (F, y))
@@ -49,15 +49,15 @@ def test_the_normal_equations_are_those_of_residuals():
     np.testing.assert_allclose(free.basis @ normal.lines, lines, atol=1e-9)
     np.testing.assert_allclose(free.basis @ normal.level, level, atol=1e-9)
     assert normal.square == pytest.approx(left @ left)
-    assert (normal.n_rows, normal.n_free) == (WEIGHTS.sum(), 2)
+    assert (normal.n_rows, len(normal.level)) == (WEIGHTS.sum(), 2)
 
 
 def test_dependent_free_functions_are_counted_once():
     model = make_model(["cubic", "cubic"], [])
     twice = np.repeat(X[:, :1], 2, axis=1)
     free = make_free(model, twice, np.ones(3000))
-    normal = sum_rows(make_features(model, twice[:10]), free, twice, Y, np.ones(3000), Job())
-    assert normal.n_free == 2
+    normal = Task(make_features(model, twice[:10]), free, twice, Y, np.ones(3000), ALPHA, Job())
+    assert len(normal.level) == 2
     fitted = free(twice) @ normal.level
     line = np.polynomial.Polynomial.fit(X[:, 0], Y, 1)
     np.testing.assert_allclose(fitted, line(X[:, 0]), atol=1e-9)
@@ -70,14 +70,14 @@ def test_nearly_dependent_free_functions_lose_no_digits():
     assert free.basis.shape == (3, 3)
     values = free(close) * np.sqrt(WEIGHTS)[:, None]
     np.testing.assert_allclose(values.T @ values, np.eye(3), atol=1e-6)
-    normal = sum_rows(make_features(model, close[:10]), free, close, close @ [1.0, 2.0], WEIGHTS, Job())
+    normal = Task(make_features(model, close[:10]), free, close, close @ [1.0, 2.0], WEIGHTS, ALPHA, Job())
     assert normal.square == 0.0
     assert not normal.moments.any()
 
 
 def test_threads_change_no_bit():
     features, free = make_features(MODEL, X[:15]), make_free(MODEL, X, WEIGHTS)
-    one, two = (sum_rows(features, free, X, Y, WEIGHTS, Job(n)) for n in (1, 2))
+    one, two = (Task(features, free, X, Y, WEIGHTS, ALPHA, Job(n)) for n in (1, 2))
     assert np.array_equal(one.gram, two.gram)
     assert np.array_equal(one.moments, two.moments)
 
