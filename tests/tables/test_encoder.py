@@ -333,7 +333,7 @@ def raw_column(place, **entries):
         (raw_column(1, means=None), "not a valid Column"),
         (raw_column(1, means__counts=[1]), "not a valid Column"),
         (raw_column(1, means__counts=[-1] * 39), "is not a whole number from 0"),
-        (raw_column(1, means__counts=[10**300] * 39), "is not a whole number from 0 to 9.0072e\\+15"),
+        (raw_column(1, means__counts=[10**300] * 39), "is not a whole number from 0 to 9007199254740992\\."),
         (raw_column(1, means__scales=[]), "not a valid Column"),
         (raw_column(1, means__deviations=[[{"float": "nan"}] * 39]), "is not a number"),
         (raw_column(1, fill=-2), "not a valid Column"),
@@ -355,22 +355,6 @@ def test_a_forged_raw_table_is_refused(edit, match, tmp_path):
         load_model(path)
 
 
-def test_columns_of_earlier_versions_have_none_of_the_later_fields(tmp_path):
-    path = tmp_path / "m.skr"
-    fitted = encoder().fit(TABLE)
-    save_model(fitted, path)
-
-    def as_before(document):
-        saved = document["model"]["estimator"]
-        saved["parameters"].pop("kinds")
-        for told in saved["attributes"]["columns_"]:
-            for name in ("gap_flag", "n_gaps", "writing", "dates", "means", "note"):
-                told.pop(name)
-
-    path.write_bytes(edited(path.read_bytes(), DOCUMENT, as_before))
-    assert np.array_equal(load_model(path).transform(TABLE), fitted.transform(TABLE))
-
-
 def test_the_output_that_was_set_comes_back(tmp_path):
     fitted = encoder().fit(TABLE).set_output(transform="pandas")
     save_model(fitted, tmp_path / "m.skr")
@@ -383,7 +367,7 @@ def test_other_pipelines_are_refused(pipeline, tmp_path):
     scaled = Pipeline([("scale", StandardScaler()), ("model", dac(n_nodes=1))]).fit(TABLE[["rooms", "code"]], Y)
     with pytest.raises(ModelFileError, match="a Pipeline of other steps than a TableEncoder and an estimator of ours"):
         save_model(scaled, tmp_path / "m.skr")
-    with pytest.raises(ModelFileError, match="memory='/tmp' cannot be saved: set it to None"):
+    with pytest.raises(ModelFileError, match="memory is '/tmp' and cannot be saved: set it to None"):
         save_model(pipeline.set_params(memory="/tmp"), tmp_path / "m.skr")
     with pytest.raises(ModelFileError, match="it is not fitted"):
         save_model(Pipeline([("table", encoder()), ("model", dac())]), tmp_path / "m.skr")

@@ -69,7 +69,7 @@ CHOICES = {
     "Output": [{"transform": name} for name in ("default", "pandas", "polars")],
 }
 NAMED.update({name: partial(check_value, options=tuple(options)) for name, options in CHOICES.items()})
-NAMED["Rows"] = parse("whole 0..9e15")  # beyond, a number of rows is no number that arrays hold
+NAMED["Rows"] = parse(f"whole 0..{2**53}")  # beyond, floats skip whole numbers
 
 
 def _check_own(value: Any, at: At) -> None:
