@@ -6,7 +6,6 @@ from sklearn.inspection import permutation_importance
 
 from skewridge import AdaptiveKernelRidge, LocalKernelRidge, SkewRidge, load_model, save_model
 from skewridge.metrics import scorer
-from tests.golden import HERE
 
 SETTINGS = {"n_centers": 100, "adapt": 0.5, "penalty": 1e-5, "random_state": 0}
 
@@ -94,17 +93,12 @@ def test_several_outputs_share_importances():
     np.testing.assert_allclose(model.feature_importances_[[0, 2]], 0.5, atol=0.1)
 
 
-def test_files_keep_importances_and_those_of_version_one_have_slopes(tmp_path):
+def test_files_keep_importances_and_slopes(tmp_path):
     model = fitted(*three_columns(100))
     save_model(model, tmp_path / "model.skr")
     loaded = load_model(tmp_path / "model.skr")
     for name in ("feature_importances_", "rare_importances_", "feature_slopes_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(model, name))
-    old = load_model(HERE / "0.1" / "adaptive.skr")
-    assert old.feature_slopes_.sum() == pytest.approx(1.0)
-    assert not hasattr(old, "feature_importances_")
-    save_model(old, tmp_path / "old.skr")
-    np.testing.assert_array_equal(load_model(tmp_path / "old.skr").feature_slopes_, old.feature_slopes_)
 
 
 @pytest.mark.parametrize("estimator", [SkewRidge(random_state=0), LocalKernelRidge(random_state=0)])
