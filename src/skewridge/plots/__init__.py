@@ -10,7 +10,7 @@ from skewridge.plots.displays import (
     SlicesDisplay,
     TuningDisplay,
 )
-from skewridge.plots.distribution_displays import (
+from skewridge.plots.distributions import (
     ExceedanceMapDisplay,
     PITDisplay,
     QuantileFanDisplay,

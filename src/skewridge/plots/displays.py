@@ -1,8 +1,7 @@
 """Pictures, drawn with matplotlib (the ``plot`` extra), in the manner of scikit-learn's displays.
 
-A display is made from an estimator, from predictions or from a response; ``plot(ax=None)`` draws it, and what it shows
-is the plain dict ``display.data`` (see :mod:`skewridge.plots.data`). It was drawn on
-``display.ax_`` of ``display.figure_``.
+A display is made from an estimator, from predictions or from a response; ``plot(ax=None)`` draws it on ``display.ax_``
+of ``display.figure_``, and what it shows is the plain dict ``display.data``, which anything that reads JSON may draw.
 """
 
 from __future__ import annotations
@@ -12,41 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
-from skewridge._validation import check_vector
+from skewridge._messages import plain
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_vector, format_bytes
 from skewridge.advice.plan import FitPlan
-from skewridge.plots.base import BLUE, GRAY, PINK, RED, Display
-from skewridge.plots.data import (
-    cost_bars,
-    importance_bars,
-    node_curves,
-    prediction_points,
-    search_points,
-    slice_bars,
-    slice_errors,
-    tuning_curves,
-)
-from skewridge.response.slices import slice_quietly
+from skewridge.metrics import rare_region, rare_slices, slice_mse
+from skewridge.response.slices import Slices, slice_edges, slice_labels, slice_quietly
+
+GRAY, BLUE, RED, PINK = "0.55", "#4477AA", "#CC3311", "#F3C3B9"  # differ for readers of any colour vision
+MOST_POINTS = 5_000  # drawn of a scatter; rare ones are all drawn
+MOST_FEATURES = 20
 
 
-class _RowsDisplay(Display):
-    """A display of rows with their predictions."""
+class Display:
+    """A display: data in, a drawing out."""
 
-    _data_of: Callable[..., dict[str, Any]]
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
 
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Predict X and draw; ``y_ref`` is the training response, which decides what is rare."""
-        return cls.from_predictions(y, estimator.predict(X), y_ref=y_ref, slices=slices, ax=ax)
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on matplotlib axes, new ones where none are given; return the display."""
+        if ax is None:
+            import matplotlib.pyplot as plt
 
-    @classmethod
-    def from_predictions(
-        cls, y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
-    ) -> Any:
-        """Draw rows that are predicted already."""
-        return cls(cls._data_of(y_true, y_pred, y_ref, slices)).plot(ax)
+            _, ax = plt.subplots(layout="constrained")
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
 class SlicesDisplay(Display):
@@ -68,13 +62,24 @@ class SlicesDisplay(Display):
         cls, y: Any, slices: Any = "scott", oversampling: float = 1.0, *, horizontal: bool = False, ax: Any = None
     ) -> Any:
         """Cut a response and draw its slices, as bars that stand or, to go beside a scatter of y, lie."""
-        cut = slice_quietly(check_vector("y", y), slices, oversampling)
-        return cls({**slice_bars(cut), "horizontal": horizontal}).plot(ax)
+        return cls._from_slices(slice_quietly(check_vector("y", y), slices, oversampling), horizontal, ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, horizontal: bool = False, ax: Any = None) -> Any:
         """Draw the slices that a divide-and-conquer estimator was fitted with."""
-        return cls({**slice_bars(estimator.slices_), "horizontal": horizontal}).plot(ax)
+        return cls._from_slices(estimator.slices_, horizontal, ax)
+
+    @classmethod
+    def _from_slices(cls, slices: Slices, horizontal: bool, ax: Any) -> Any:
+        data = {
+            "edges": finite_edges(slices.edges),
+            "counts": slices.counts,
+            "copies": slices.copies,
+            "oversampled": slices.counts * slices.copies,
+            "rare": rare_bars(slices.counts),
+            "horizontal": horizontal,
+        }
+        return cls(plain(data)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         edges, counts, grown = (np.array(self.data[name]) for name in ("edges", "counts", "oversampled"))
@@ -100,10 +105,16 @@ class NodesDisplay(Display):
 
         ``rows`` are (X, y) to show behind the curves, ``truth`` the noise-free values at X.
         """
-        data = node_curves(estimator, X, truth)
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != 1:
+            raise ValueError(f"Node estimates are drawn along one feature: X must have shape (n, 1); got {X.shape}.")
+        order = np.argsort(X[:, 0], kind="stable")
+        known = None if truth is None else check_vector("truth", truth, len(X))[order]
+        X = X[order]
+        data = {"x": X[:, 0], "nodes": estimator.predict_nodes(X), "average": estimator.predict(X), "truth": known}
         if rows is not None:
-            data["rows"] = {"x": np.asarray(rows[0])[:, 0].tolist(), "y": np.asarray(rows[1]).tolist()}
-        return cls({**data, "title": title}).plot(ax)
+            data["rows"] = {"x": np.asarray(rows[0])[:, 0], "y": np.asarray(rows[1])}
+        return cls(plain({**data, "title": title})).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -130,14 +141,15 @@ class TuningDisplay(Display):
     def _draw(self, ax: Any) -> None:
         data, x = self.data, self.data["x"]
         for curve in data["curves"]:
-            values, margins = np.array(curve["values"]), np.array(curve["margins"])
-            picked = curve["chosen"]
+            values, picked = np.array(curve["values"]), curve["chosen"]
             ax.plot(x, values, color=RED if picked else BLUE, alpha=1.0 if picked else 0.4, label=curve["name"] or None)
             if picked:
-                ax.fill_between(x, values, values + margins, color=RED, alpha=0.2, linewidth=0)
+                ax.fill_between(x, values, values + np.array(curve["margins"]), color=RED, alpha=0.2, linewidth=0)
         ax.axvline(data["choice"], color=RED, linestyle="--", linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel=data["along"], ylabel=f"{data['criterion']} ({data['scoring']})")
-        ax.set_ylim(*_window([curve["values"] for curve in data["curves"]], data["along"]))
+        every = np.array([curve["values"] for curve in data["curves"]], dtype=np.float64)
+        high = np.nanmax(every[:, -1] if data["along"] == "penalty" else every)  # small penalties may rise out of it
+        ax.set_ylim(max(np.nanmin(every), high * 1e-3) * 0.9, high * 1.3)
         if data["cost"] is not None:
             ratio, bias = data["cost"]["ratio"], data["cost"]["bias"]
             ax.set_title(f"costs {ratio:.2f} times the least MSE tried; bias {bias:.2g}", fontsize="medium")
@@ -151,14 +163,21 @@ class SearchDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
         """Draw ``estimator.tuning_.tried``."""
-        return cls(search_points(estimator.tuning_)).plot(ax)
+        tuning = _of_level_one(estimator.tuning_)
+        if not getattr(tuning, "tried", None):
+            raise ValueError(
+                "There is no search to draw: nothing was tried, or the model is neither SkewRidge nor "
+                "AdaptiveKernelRidge."
+            )
+        names = ("n_centers", "risk", "adapt", "bandwidth", "kernel", "features", "penalty")
+        data = {name: [tried[name] for tried in tuning.tried] for name in names}
+        return cls(plain({**data, "chosen": {name: tuning.chosen[name] for name in names}})).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        data = self.data
-        m, risk, adapt = (np.array(data[name]) for name in ("n_centers", "risk", "adapt"))
+        m, risk, adapt = (np.array(self.data[name]) for name in ("n_centers", "risk", "adapt"))
         for mask, color, marker, name in ((adapt == 0, GRAY, "o", "random"), (adapt > 0, BLUE, "^", "adaptive")):
             ax.plot(m[mask], risk[mask], marker, color=color, alpha=0.6, markersize=5, label=f"{name} centres")
-        chosen = data["chosen"]
+        chosen = self.data["chosen"]
         ax.plot(chosen["n_centers"], chosen["risk"], "*", color=RED, markersize=14, label="choice")
         ax.set(xscale="log", yscale="log", xlabel="centres", ylabel="cross-validated MSE / variance")
         ticks = np.unique(m)
@@ -170,17 +189,58 @@ class SearchDisplay(Display):
         ax.legend(frameon=False)
 
 
-class SliceErrorDisplay(_RowsDisplay):
-    """Root mean squared error in every slice of the response, rare slices in red, beside the overall error."""
+class _RowsDisplay(Display):
+    """A display of rows with their predictions."""
 
-    _data_of = staticmethod(slice_errors)
+    _data_of: Callable[..., dict[str, Any]]  # (y, predicted, y_ref, slices) -> data
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
+    ) -> Any:
+        """Predict X and draw; ``y_ref`` is the training response, which decides what is rare."""
+        return cls.from_predictions(y, estimator.predict(X), y_ref=y_ref, slices=slices, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_pred: Any, *, y_ref: Any = None, slices: Any = "scott", ax: Any = None
+    ) -> Any:
+        """Draw rows that are predicted already."""
+        y = check_vector("y_true", y_true)
+        predicted = check_vector("y_pred", y_pred, len(y))
+        ref = y if y_ref is None else check_vector("y_ref", y_ref)
+        return cls(plain(cls._data_of(y, predicted, ref, slices))).plot(ax)
+
+
+class SliceErrorDisplay(_RowsDisplay):
+    """Root mean squared error in every slice of the response, rare slices in red, beside the overall error.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> data = SliceErrorDisplay.from_predictions([0, 0, 8, 9], [0, 1, 9, 11], slices=2).data
+    >>> data["rows"], [round(error, 3) for error in data["rmse"]]
+    ([2, 2], [0.707, 1.581])
+    """
+
+    @staticmethod
+    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> dict[str, Any]:
+        edges = slice_edges(ref, slices)
+        rows, ref_rows = (np.bincount(slice_labels(of, edges), minlength=len(edges) - 1) for of in (y, ref))
+        return {
+            "edges": finite_edges(edges),
+            "rows": rows,
+            "rmse": np.sqrt(slice_mse(y, predicted, y_ref=ref, slices=slices)),
+            "rare": rare_bars(ref_rows),
+            "overall": np.sqrt(np.mean((y - predicted) ** 2)),
+        }
 
     def _draw(self, ax: Any) -> None:
-        data = self.data
-        edges, rare = np.array(data["edges"]), np.array(data["rare"])
-        rmse = np.array([np.nan if value is None else value for value in data["rmse"]])
+        edges, rare = np.array(self.data["edges"]), np.array(self.data["rare"])
+        rmse = np.array(self.data["rmse"], dtype=np.float64)  # None becomes nan
         ax.bar(edges[:-1], rmse, np.diff(edges), align="edge", color=np.where(rare, RED, BLUE), edgecolor="white")
-        ax.axhline(data["overall"], color="black", linestyle="--", linewidth=1, label="overall")
+        ax.axhline(self.data["overall"], color="black", linestyle="--", linewidth=1, label="overall")
         for color, name in ((BLUE, "common"), (RED, "rare")):
             ax.bar(edges[0], 0, color=color, label=f"{name} slices")
         ax.set(xlabel="observed y", ylabel="root mean squared error", xlim=(edges[0], edges[-1]))
@@ -188,16 +248,29 @@ class SliceErrorDisplay(_RowsDisplay):
 
 
 class PredictionDisplay(_RowsDisplay):
-    """Predicted against observed values, the rare region marked."""
+    """Predicted against observed values, the rare region marked; at most 5,000 common rows are drawn."""
 
-    _data_of = staticmethod(prediction_points)
+    @staticmethod
+    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> dict[str, Any]:
+        rare = rare_region(y, ref, slices=slices)
+        errors = (y - predicted) ** 2
+        shown = np.sort(np.r_[np.flatnonzero(rare), thinned(np.flatnonzero(~rare))])
+        return {
+            "observed": y[shown],
+            "predicted": predicted[shown],
+            "rare": rare[shown],
+            "rmse": np.sqrt(errors.mean()),
+            "rare_rmse": np.sqrt(errors[rare].mean()) if rare.any() else None,
+            "n_rows": len(y),
+            "n_rare": rare.sum(),
+        }
 
     def _draw(self, ax: Any) -> None:
         data = self.data
         observed, predicted, rare = (np.array(data[name]) for name in ("observed", "predicted", "rare"))
-        for mask, color, size, name in ((~rare, GRAY, 2, "common"), (rare, RED, 4, "rare")):
-            error = data["rare_rmse"] if name == "rare" else data["rmse"]
-            label = f"{name if name == 'rare' else 'all'}: RMSE {error:.3g}" if error is not None else name
+        groups = ((~rare, GRAY, 2, "all", data["rmse"]), (rare, RED, 4, "rare", data["rare_rmse"]))
+        for mask, color, size, name, rmse in groups:
+            label = name if rmse is None else f"{name}: RMSE {rmse:.3g}"
             ax.plot(observed[mask], predicted[mask], ".", color=color, markersize=size, label=label, rasterized=True)
         ends = [min(observed.min(), predicted.min()), max(observed.max(), predicted.max())]
         ax.plot(ends, ends, color="black", linewidth=0.8)
@@ -224,9 +297,7 @@ class ImportanceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         names, values = self.data["names"], self.data["values"]
-        ax.barh(range(len(names)), values, height=0.6, color=BLUE)
-        ax.set_yticks(range(len(names)), names)
-        ax.invert_yaxis()
+        _name_bars(ax, names, values, BLUE)
         ax.set_xlabel(self.data.get("kind", "importance"))
         if "rare" in self.data:
             ax.plot(self.data["rare"], range(len(names)), "o", color=RED, label="where y is rare")
@@ -240,22 +311,79 @@ class CostDisplay(Display):
 
     @classmethod
     def from_plan(cls, planned: FitPlan, *, ax: Any = None) -> Any:
-        """Draw what :func:`skewridge.plan` tells."""
-        return cls(cost_bars(planned)).plot(ax)
+        """Draw what :func:`skewridge.plan` returns."""
+        costs = [{**plain(cost), "memory": format_bytes(cost.n_bytes)} for cost in planned.costs]
+        return cls({"costs": costs, "allowed": planned.allowed}).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         costs = self.data["costs"]
         flops = [cost["n_flops"] for cost in costs]
-        ax.barh(range(len(costs)), flops, height=0.6, color=[BLUE if cost["fits"] else RED for cost in costs])
-        ax.set_yticks(range(len(costs)), [cost["fit"] for cost in costs])
-        ax.invert_yaxis()
+        _name_bars(ax, [cost["fit"] for cost in costs], flops, [BLUE if cost["fits"] else RED for cost in costs])
         for i, cost in enumerate(costs):
             ax.text(1.2 * flops[i], i, cost["memory"] + ("" if cost["fits"] else ", too large"), va="center")
         ax.set(xscale="log", xlabel="operations of one fit (log scale)", xlim=(min(flops) / 5, max(flops) * 100))
 
 
-def _window(curves: list[list[float]], along: str) -> tuple[float, float]:
-    """Limits of a logarithmic axis: small penalties may rise out of it, and at most three decades are shown."""
-    values: FloatArray = np.array(curves, dtype=np.float64)
-    high = float(np.nanmax(values[:, -1] if along == "penalty" else values))
-    return max(float(np.nanmin(values)), high * 1e-3) * 0.9, high * 1.3
+def tuning_curves(tuning: Any) -> dict[str, Any]:
+    """The criterion along penalties (or bandwidths, where only those were searched), one curve a bandwidth."""
+    tuning = _of_level_one(tuning)
+    if tuning is None:
+        raise ValueError("There is no tuning to draw: rows were too few for level 1.")
+    values, margins = np.atleast_2d(tuning.values), np.atleast_2d(tuning.margins)
+    if values.size == 0:
+        raise ValueError("There is no tuning to draw: nothing was searched.")
+    bandwidths = getattr(tuning, "bandwidths", np.full(len(values), np.nan))
+    chosen = getattr(tuning, "bandwidth", None)
+    axis = {"along": "penalty", "x": tuning.penalties, "choice": tuning.penalty}
+    names = ["" if np.isnan(bandwidth) else f"{bandwidth:.3g}" for bandwidth in bandwidths]
+    picked = np.isnan(bandwidths) | (bandwidths == chosen)
+    if len(tuning.penalties) == 1:
+        axis = {"along": "bandwidth", "x": bandwidths, "choice": chosen}
+        names, values, margins, picked = [""], values.T, margins.T, np.array([True])
+    curves = [
+        {"name": name, "values": value, "margins": margin, "chosen": is_chosen}
+        for name, value, margin, is_chosen in zip(names, values, margins, picked, strict=True)
+    ]
+    measure = {"criterion": tuning.criterion, "scoring": tuning.scoring, "cost": tuning.cost}
+    return plain({**measure, **axis, "curves": curves})
+
+
+def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> dict[str, Any]:
+    """Features by their importance, the largest first, at most 20 of them; ``rare`` is that where y is rare."""
+    values = check_vector("importances", importances)
+    names = [f"x{i}" for i in range(len(values))] if names is None else [str(name) for name in names]
+    if len(names) != len(values):
+        raise ValueError(f"feature_names must hold one name a feature: expected {len(values)}, got {len(names)}.")
+    order = np.argsort(-values, kind="stable")[:MOST_FEATURES]
+    bars = {"names": [names[i] for i in order], "values": values[order], "n_features": len(values)}
+    return plain(bars if rare is None else {**bars, "rare": check_vector("rare", rare, len(values))[order]})
+
+
+def finite_edges(edges: FloatArray) -> FloatArray:
+    """Edges with infinite outer ones drawn in: a slice without an end is drawn as wide as the median slice."""
+    inner = edges[np.isfinite(edges)]
+    width = float(np.median(np.diff(inner))) if len(inner) > 1 else 1.0
+    ends = (inner[0] - width, inner[-1] + width) if len(inner) else (0.0, 1.0)
+    return np.nan_to_num(edges, neginf=ends[0], posinf=ends[1])
+
+
+def rare_bars(counts: IntArray) -> BoolArray:
+    """Which slices are drawn as rare, (l,): none where all rows are in one."""
+    return rare_slices(counts) if np.count_nonzero(counts) > 1 else np.zeros(len(counts), dtype=bool)
+
+
+def thinned(values: Any) -> Any:
+    """At most 5,000 of the values, at equal distances."""
+    return values[:: max(1, -(-len(values) // MOST_POINTS))]
+
+
+def _of_level_one(tuning: Any) -> Any:
+    """The record, or that of level 1 where there are two; of several outputs the first."""
+    first = tuning[0] if isinstance(tuning, tuple) else tuning
+    return getattr(first, "level_one", first)
+
+
+def _name_bars(ax: Any, names: list[str], lengths: list[float], color: Any) -> None:
+    ax.barh(range(len(names)), lengths, height=0.6, color=color)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()

@@ -17,7 +17,7 @@ from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
 from skewridge.advice.diagnose import NAMES
 from skewridge.advice.plan import plan
 from skewridge.nodes.planning import make_plan
-from skewridge.plots.data import importance_bars, tuning_curves
+from skewridge.plots.displays import importance_bars, tuning_curves
 from skewridge.reporting._errors import by_column, by_prediction
 from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, has, known
 from skewridge.tables.columns import row_label
