@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.metrics import mean_pinball_loss
 
 from skewridge.metrics import crps, interval_score, pinball_loss, rare_crps, rare_region, upper_crps
-from skewridge.metrics.quantile_scores import level_weights
+from skewridge.metrics.distributions import level_weights
 
 LEVELS = np.arange(1, 100) / 100
 

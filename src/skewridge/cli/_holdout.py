@@ -14,8 +14,7 @@ from skewridge._validation import check_real
 from skewridge.cli._roles import Roles, fit_arguments
 from skewridge.cli._screen import Table
 from skewridge.cli._table import Table as Rows
-from skewridge.metrics import rare_region
-from skewridge.metrics.figures import figures
+from skewridge.metrics import figures, rare_region
 from skewridge.model_selection import response_train_test_split
 from skewridge.tables.columns import Column, codes_of, shown
 from skewridge.tables.level_means import ByRow

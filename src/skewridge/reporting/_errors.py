@@ -11,8 +11,7 @@ import numpy as np
 from skewridge._messages import amount, counted, percent
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.advice.explain import Coded, draw_rows
-from skewridge.metrics import balanced_mse, sera
-from skewridge.metrics.figures import figures
+from skewridge.metrics import balanced_mse, figures, sera
 from skewridge.reporting._input import COVERAGE, ReportInput, has, known
 from skewridge.tables.columns import row_label
 from skewridge.tables.out_of_range import count_outside, outside_fit
