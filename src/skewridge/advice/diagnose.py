@@ -1,8 +1,8 @@
-"""Is this response skewed enough to matter, and what to do about it: the paper's three scenarios told apart."""
+"""Is this response skewed enough to matter, and what to do about it: the paper's three scenarios."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from skewridge._messages import plain
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_vector
-from skewridge.advice.columns import HeavyColumn, about_heavy, heavy_columns
 from skewridge.advice.plan import nodes_for, width_of
-from skewridge.advice.recommendation import Recommendation, recommend, rule_name
+from skewridge.centers.ladder import most_tried
+from skewridge.features.forms import FAR, reach
 from skewridge.metrics import rare_slices
-from skewridge.nodes.planning import PartitionSettings, check_n_nodes
+from skewridge.nodes.planning import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import Slices, slice_quietly
@@ -23,8 +23,35 @@ from skewridge.response.slices import Slices, slice_quietly
 EVEN = 1.5  # N*/N up to which the response fills its range evenly
 HIGH = 5.0  # N*/N that a normal response, cut by Scott's rule, stays below up to 1e9 rows
 FULL, NEARLY_EMPTY = 0.5, 0.1  # shares: of all rows in the fullest slice, of N/l in the emptiest
-MOST_RANGES = 4  # that are told one by one
+MOST_RANGES, MOST_HEAVY = 4, 10  # ranges, and columns with heavy tails, that are named one by one
 NAMES = {1: "evenly spread", 2: "slightly skewed", 3: "highly skewed"}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A recommended fit, with the reason.
+
+    Attributes
+    ----------
+    estimator : as one would write it
+    n_centers : the most centres that its level 1 would try
+    slices, n_nodes : for those who want divide and conquer, DacKernelRidge's parameters
+    reasons : in words
+    """
+
+    estimator: str
+    n_centers: int
+    slices: Any
+    n_nodes: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HeavyColumn:
+    """A column whose farthest value is ``reach`` times as far from the median as is usual (IQR / 1.349)."""
+
+    name: str
+    reach: float
 
 
 @dataclass(frozen=True)
@@ -92,27 +119,25 @@ class Diagnosis:
         return {**plain(self), "shares": plain(self.shares), "rare_ranges": plain(self.rare_ranges)}
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        """Yield rows, bands and errors; the paper's numbers are attributes."""
-        yield f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]}"
-        yield self.meaning
-        beaten = f"errors to beat, by guessing the mean: RMSE {self.rmse_of_mean:.4g}"
+        to_beat = f"errors to beat, by guessing the mean: RMSE {self.rmse_of_mean:.4g}"
+        lines = [f"{self.n_rows:,} rows, skewness {self.skewness:.2f}: {NAMES[self.scenario]}", self.meaning]
         if self.rare_rmse_of_mean is not None:
+            ranges = self.rare_ranges
+            where = "from " + ", ".join(f"{low:.4g} to {high:.4g}" for low, high in ranges)
+            if len(ranges) > MOST_RANGES:
+                where = f"in {len(ranges)} ranges between {ranges[0][0]:.4g} and {ranges[-1][1]:.4g}"
             share = f"{self.rare_rows:,} of the rows ({self.rare_rows / self.n_rows:.2%})"
-            yield f"rare region: {share}, y {_in_words(self.rare_ranges)}"
-            beaten += f", where y is rare {self.rare_rmse_of_mean:.4g}"
-        yield beaten
-        yield f"recommended: {self.recommendation.estimator}"
-        yield from (f"- {reason}" for reason in self.recommendation.reasons)
+            lines.append(f"rare region: {share}, y {where}")
+            to_beat += f", where y is rare {self.rare_rmse_of_mean:.4g}"
+        lines += [to_beat, f"recommended: {self.recommendation.estimator}"]
+        lines += [f"- {reason}" for reason in self.recommendation.reasons]
         if self.matters and self.n_nodes > 1 and self.rare_rows:
-            yield (
+            lines.append(
                 f"- dealt at random to {self.n_nodes:,} nodes, rare rows would be {self.rare_per_classical_node:.3g} a "
                 f"node (none with probability {self.chance_of_none:.2g}); where they are copied, "
                 f"{self.rare_per_node:.3g}"
             )
-        yield from about_heavy(self.heavy_columns)
+        return "\n".join(lines + about_heavy(self.heavy_columns))
 
 
 def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "auto") -> Diagnosis:
@@ -153,12 +178,13 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     settings = PartitionSettings(n_nodes, rule).check()
     check_n_nodes(settings, len(y))
     cut = slice_quietly(y, rule)
-    equal = cut if not _is_log(rule) else slice_quietly(y, "scott")
-    scenario = scenario_of(equal)
+    bands = slice_quietly(y, "scott") if isinstance(rule, str) and rule == "log" else cut  # of equal width
+    scenario = scenario_of(bands)
     k, refusal = nodes_for(y, cut, settings, d or 1)
     pi = inclusion_probability(cut.counts, cut.copies, k)
     rare = rare_slices(cut.counts) if len(cut.occupied) > 1 else np.zeros(len(cut), dtype=bool)
     n_rare = int(cut.counts[rare].sum())
+    total, rare_rows, drawn = (np.array([value]) for value in (len(y), n_rare, len(y) // k))
     errors = y - y.mean()
     return Diagnosis(
         n_rows=len(y),
@@ -175,11 +201,11 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
         rare_rows=n_rare,
         rare_per_node=float(np.dot(cut.counts[rare], pi[rare])),
         rare_per_classical_node=n_rare / k,
-        chance_of_none=_chance_of_none(len(y), n_rare, k),
+        chance_of_none=float(np.exp(log_absence(total, rare_rows, drawn)[0])),
         scenario=scenario,
         matters=scenario == 3,
-        meaning=_meaning(scenario, equal),
-        recommendation=recommend(scenario, y, rule),
+        meaning=_meaning(scenario, bands),
+        recommendation=_recommend(scenario, y, rule),
         refusal=refusal,
         heavy_columns=() if X is None else heavy_columns(X),
         rmse_of_mean=float(np.sqrt(np.mean(errors**2))),
@@ -203,7 +229,7 @@ def skewness(y: FloatArray) -> float:
 
 
 def scenario_of(slices: Slices) -> int:
-    """Tell the paper's scenarios apart: N* near N, N* of the order of N, or N* of the order of l N.
+    """The paper's scenario, 1, 2 or 3: N* near N, N* of the order of N, or N* of the order of l N.
 
     The paper's orders need numbers here: 1.5 N, 5 N; and where l is small, a fullest slice with half of the rows beside
     an emptiest one with a tenth of N/l.
@@ -216,21 +242,11 @@ def scenario_of(slices: Slices) -> int:
     return 2 if growth > EVEN else 1
 
 
-def _is_log(rule: Any) -> bool:
-    return isinstance(rule, str) and rule == "log"
-
-
-def _chance_of_none(n_rows: int, n_rare: int, k: int) -> float:
-    """C(N - R, N/k) / C(N, N/k): that N/k rows drawn at random hold none of the rare ones."""
-    total, rare, drawn = (np.array([value]) for value in (n_rows, n_rare, n_rows // k))
-    return float(np.exp(log_absence(total, rare, drawn)[0]))
-
-
-def _in_words(ranges: list[tuple[float, float]]) -> str:
-    """Where y is rare; of many ranges, how many and between what."""
-    if len(ranges) > MOST_RANGES:
-        return f"in {len(ranges)} ranges between {ranges[0][0]:.4g} and {ranges[-1][1]:.4g}"
-    return "from " + ", ".join(f"{low:.4g} to {high:.4g}" for low, high in ranges)
+def rule_name(rule: Any) -> str:
+    """The name of a slicing rule, or the kind of slices that were given."""
+    if isinstance(rule, str):
+        return rule
+    return "equal widths" if np.ndim(rule) == 0 else "edges given"
 
 
 def _meaning(scenario: int, slices: Slices) -> str:
@@ -250,3 +266,75 @@ def _meaning(scenario: int, slices: Slices) -> str:
         f"Most of the range of y holds few rows. {bands} A model may look good on average and miss the rare values: "
         "read its error where y is rare beside the overall one."
     )
+
+
+def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
+    """Two levels always, whose centres may be random ones; what nodes would need differs."""
+    slices = rule if scenario == 3 else 1
+    k, refusal = nodes_for(y, slice_quietly(y, slices), PartitionSettings(slices=slices), 1)
+    if len(y) < SINGLE_NODE_BELOW:
+        nodes = f"fewer than {SINGLE_NODE_BELOW:,} rows need no divide and conquer: DacKernelRidge(n_nodes=1) is exact"
+    elif scenario < 3:
+        nodes = (
+            "the response is not skewed enough for oversampling: for divide and conquer take "
+            f"DacKernelRidge(n_nodes={k}, slices=1)"
+        )
+    elif refusal is not None:
+        nodes = f"divide and conquer: {refusal}"
+    else:
+        nodes = (
+            f"for divide and conquer, {k:,} nodes ({rule_name(rule)}); noise in y decides which rows are copied, so "
+            "compare slice_on='pilot'"
+        )
+    m = most_tried(len(y), len(y))
+    reasons = (
+        f"SkewRidge uses every row: a global fit bends at up to {m:,} places, more of them where y is rare if left-out "
+        "rows say that it helps, and exact local fits correct it",
+        "where rows do not fit in memory (plan tells), or a model must be small: AdaptiveKernelRidge, the global fit "
+        "alone",
+        nodes,
+    )
+    return Recommendation("SkewRidge()", m, plain(slices), k, reasons)
+
+
+def heavy_columns(X: Any, names: Sequence[str] | None = None) -> tuple[HeavyColumn, ...]:
+    """Return the columns of a table, array or data frame, with heavy tails, the farthest first; names replace its own.
+
+    Columns of anything but numbers are passed over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> X[7, 1] = 1e6
+    >>> [column.name for column in heavy_columns(X)]
+    ['x1']
+    """
+    if hasattr(X, "columns"):
+        own, columns = [str(name) for name in X.columns], [np.asarray(X[name]) for name in X.columns]
+    else:
+        columns = list(np.asarray(X).T) if np.ndim(X) == 2 else []
+        own = [f"x{f}" for f in range(len(columns))]
+    numbers = [column.ndim == 1 and column.dtype.kind in "iuf" for column in columns]
+    named = zip(own if names is None else names, columns, numbers, strict=True)
+    return named_heavy((name, column.astype(np.float64)) for name, column, is_number in named if is_number)
+
+
+def named_heavy(columns: Iterable[tuple[str, FloatArray]]) -> tuple[HeavyColumn, ...]:
+    """Return those of named columns, pairs of a name and values, that have heavy tails, the farthest first."""
+    found = [HeavyColumn(name, reach(values)) for name, values in columns]
+    heavy = [column for column in found if column.reach > FAR]
+    return tuple(sorted(heavy, key=lambda column: -column.reach))
+
+
+def about_heavy(columns: Sequence[HeavyColumn]) -> list[str]:
+    """A sentence about columns with heavy tails, if there are any."""
+    if not columns:
+        return []
+    named = ", ".join(f"{column.name} ({column.reach:,.0f} times)" for column in columns[:MOST_HEAVY])
+    more = f" and {len(columns) - MOST_HEAVY} more" if len(columns) > MOST_HEAVY else ""
+    return [
+        "Columns with values many times as far from the median as is usual (by the interquartile range): "
+        f"{named}{more}. SkewRidge, AdaptiveKernelRidge and LocalKernelRidge see them clipped and by rank; for other "
+        "estimators take logarithms or ranks first. Correct values that are wrong."
+    ]

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,9 @@ def drivers(
     drawn = draw_rows(rare, most, random)
     measured = np.concatenate(drawn)
     sources = np.sort(random.choice(len(response), min(len(response), N_SOURCES), replace=False))
-    n_all = (int(rare.sum()), int((~rare).sum()))
-    stands_for = [np.full(len(rows), n / max(1, len(rows))) for rows, n in zip(drawn, n_all, strict=True)]
-    weights = np.concatenate(stands_for)
-    predict = _prediction(model, output)
+    per_row = [mask.sum() / max(1, len(rows)) for rows, mask in zip(drawn, (rare, ~rare), strict=True)]
+    weights = np.repeat(per_row, [len(rows) for rows in drawn])  # so many rows of its kind does each stand for
+    predict = partial(_prediction, model, output)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows whose columns do not go together
         rows = raw_rows(model, X, np.r_[measured, sources], names)
@@ -201,14 +201,10 @@ def drivers(
         return plain({**found, **_dependence(predict, raw_rows(model, X, sources, names), first, random)})
 
 
-def _prediction(model: Any, output: int | None) -> Predict:
+def _prediction(model: Any, output: int | None, rows: Any) -> FloatArray:
     """The prediction of rows (n, d) as numbers, (n,): of several outputs one."""
-
-    def predict(rows: Any) -> FloatArray:
-        found = np.asarray(model.predict(rows), dtype=np.float64)
-        return found if found.ndim == 1 else found[:, output or 0]
-
-    return predict
+    found = np.asarray(model.predict(rows), dtype=np.float64)
+    return found if found.ndim == 1 else found[:, output or 0]
 
 
 def _importances(
@@ -232,19 +228,20 @@ def _importances(
     spread = np.sqrt((losses - lost[:, None]) ** 2 @ weights**2) / weights.sum()
     base = float(before @ weights / weights.sum())
     shares, rare_shares = (np.maximum(one, 0.0) for one in (lost, losses @ rare_weights))  # below 0 is chance
+    rmse, rare_rmse = _root(before, weights), _root(before, rare_weights)
     return {
         "n_rows": len(y),
         "n_rare": int(rare.sum()),
         "n_repeats": repeats,
-        "rmse": _root(before, weights),
-        "rare_rmse": _root(before, rare_weights),
+        "rmse": rmse,
+        "rare_rmse": rare_rmse,
         "columns": [
             {
                 "name": rows.names[used[j]],
                 "share": shares[j] / (shares.sum() or 1.0),
                 "rare_share": rare_shares[j] / (rare_shares.sum() or 1.0) if rare.any() else None,
-                "rise": _rise(before, losses[j], weights),
-                "rare_rise": _rise(before, losses[j], rare_weights) if rare.any() else None,
+                "rise": _root(before + losses[j], weights) - rmse,
+                "rare_rise": _root(before + losses[j], rare_weights) - rare_rmse,
                 "sure": bool(lost[j] > SURELY * spread[j]),
                 "idle": bool(lost[j] + SURELY * spread[j] < IDLE * base) or not losses[j].any(),
             }
@@ -253,53 +250,42 @@ def _importances(
     }
 
 
-def _rise(before: FloatArray, lost: FloatArray, weights: FloatArray) -> float:
-    """By how much the root mean squared error rises."""
-    after = max(0.0, float((before + lost) @ weights / weights.sum()))
-    return float(np.sqrt(after)) - (_root(before, weights) or 0.0)
-
-
-def _root(squares: FloatArray, weights: FloatArray) -> float | None:
-    total = float(weights.sum())
-    return float(np.sqrt(squares @ weights / total)) if total else None
+def _root(squares: FloatArray, weights: FloatArray) -> float:
+    """The root of the weighted mean of squares (n,), 0 where that is negative; nan without weight."""
+    total = weights.sum()
+    return float(np.sqrt(np.maximum(0.0, squares @ weights / total))) if total else np.nan
 
 
 def _dependence(predict: Predict, rows: RawRows, places: list[int], random: np.random.Generator) -> dict[str, Any]:
     """The mean prediction along columns that have several values, and over a grid of the first two of them."""
     some = np.sort(random.choice(len(rows), min(len(rows), N_BACKGROUND), replace=False))
-    few = some[:: -(-len(some) // N_PAIR_ROWS)]
     coded = {place: rows.coded(place) for place in places}
-    drawn = [place for place, one in coded.items() if len(np.unique(one.codes[~np.isnan(one.codes)])) > 1]
-    pair = None
-    if len(drawn) > 1:
-        grids = [_grid(coded[place], N_PAIR) for place in drawn[:2]]
-        first, second = (grid_rows for grid_rows, _ in grids)
-        exchanged = {drawn[0]: np.tile(first, len(second)), drawn[1]: np.repeat(second, len(first))}
-        pair = {
-            "names": [rows.names[place] for place in drawn[:2]],
-            "axes": [axis for _, axis in grids],
-            "mean": _means(predict, rows, few, exchanged).reshape(len(second), len(first)),
+    coded = {place: one for place, one in coded.items() if len(np.unique(one.codes[~np.isnan(one.codes)])) > 1}
+    curves = []
+    for place, column in coded.items():  # along the observed values, or the most frequent levels
+        is_level, gap = column.kind == "level", np.isnan(column.codes)
+        grid_rows, axis = _grid(column, N_LEVELS if is_level else N_GRID)
+        curve = {
+            "name": rows.names[place],
+            **axis,
+            "mean": _means(predict, rows, some, {place: grid_rows}),
+            "deciles": None if is_level else np.quantile(column.codes[~gap], DECILES),
+            "shares": [np.mean(column.codes == value) for value in axis["values"]] if is_level else None,
+            "gaps": None,
         }
-    return {"partial": [_curve(predict, rows, place, coded[place], some) for place in drawn], "pair": pair}
-
-
-def _curve(predict: Predict, rows: RawRows, place: int, column: Coded, some: IntArray) -> dict[str, Any]:
-    """The mean prediction of some rows along the observed values, or the most frequent levels, of one column."""
-    is_level = column.kind == "level"
-    grid_rows, axis = _grid(column, N_LEVELS if is_level else N_GRID)
-    gap = np.isnan(column.codes)
-    curve = {
-        "name": rows.names[place],
-        **axis,
-        "mean": _means(predict, rows, some, {place: grid_rows}),
-        "deciles": None if is_level else np.quantile(column.codes[~gap], DECILES),
-        "shares": [np.mean(column.codes == value) for value in axis["values"]] if is_level else None,
-        "gaps": None,
-    }
-    if gap.sum() >= max(1.0, FEWEST_GAPS * len(gap)):
-        at_gap = _means(predict, rows, some, {place: np.flatnonzero(gap)[:1]})
-        curve["gaps"] = {"share": gap.sum() / len(gap), "mean": at_gap[0]}
-    return curve
+        if gap.sum() >= max(1.0, FEWEST_GAPS * len(gap)):
+            at_gap = _means(predict, rows, some, {place: np.flatnonzero(gap)[:1]})
+            curve["gaps"] = {"share": gap.mean(), "mean": at_gap[0]}
+        curves.append(curve)
+    pair = None
+    if len(coded) > 1:
+        places = list(coded)[:2]
+        (first, across), (second, down) = (_grid(coded[place], N_PAIR) for place in places)
+        exchanged = {places[0]: np.tile(first, len(second)), places[1]: np.repeat(second, len(first))}
+        means = _means(predict, rows, some[:: -(-len(some) // N_PAIR_ROWS)], exchanged)
+        names = [rows.names[place] for place in places]
+        pair = {"names": names, "axes": [across, down], "mean": means.reshape(len(second), len(first))}
+    return {"partial": curves, "pair": pair}
 
 
 def _grid(column: Coded, most: int) -> tuple[IntArray, dict[str, Any]]:
@@ -453,7 +439,7 @@ def learning_curve(
         for size in (half, quarter):
             some = np.sort(order[:size])
             models.insert(0, copy.deepcopy(model).fit(raw_rows(model, X, some).table, response[some]))
-        errors = [float(np.sqrt(np.mean((_prediction(one, output)(X_new) - truth) ** 2))) for one in models]
+        errors = [float(np.sqrt(np.mean((_prediction(one, output, X_new) - truth) ** 2))) for one in models]
     twice = errors[-1]
     if min(errors) > 0:
         slope = np.log(errors[-1] / errors[-2]) / np.log(n_rows / half)

@@ -13,8 +13,7 @@ import numpy as np
 
 from skewridge._messages import row_name, span
 from skewridge._version import __version__
-from skewridge.advice.columns import about_heavy, heavy_columns, named_heavy
-from skewridge.advice.diagnose import NAMES
+from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_heavy
 from skewridge.advice.plan import plan
 from skewridge.nodes.planning import make_plan
 from skewridge.plots.displays import importance_bars, tuning_curves
@@ -134,7 +133,7 @@ def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
         )
 
 
-def _about_heavy(case: ReportInput) -> Iterator[str]:
+def _about_heavy(case: ReportInput) -> list[str]:
     """Columns with heavy tails, among the rows of the report and in the forms that the model has learned."""
     named = len(case.features) == (np.shape(case.inputs)[1:] or (0,))[0]
     found = {column.name: column for column in heavy_columns(case.inputs, case.features if named else None)}
