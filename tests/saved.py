@@ -46,7 +46,6 @@ MODELS = {
     "dac edges": lambda: dac(slices=np.array([-10.0, 0.1, 0.5, 10.0])).fit(FRAME, Y),
     "dac edges in a list": lambda: dac(slices=[-np.inf, 0.1, np.inf]).fit(X, Y),
     "dac pilot in single precision": lambda: dac(slice_on="pilot", penalty=0.1).fit(X.astype(np.float32), Y),
-    "dac shared centres": lambda: dac(local_solver="nystroem", keep_nodes=True, slices=5).fit(X, Y),
     "regressor": lambda: DacRegressor(dac(n_nodes=1), n_nodes=3, slices=4, random_state=0).fit(FRAME, Y),
     "regressor of adaptive ones": lambda: DacRegressor(adaptive(), n_nodes=2, focus=0.5, random_state=1).fit(X, Y),
     "spline": lambda: SmoothingSpline(interactions="all", random_state=0).fit(FRAME, Y),

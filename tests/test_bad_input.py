@@ -43,7 +43,6 @@ X, Y = make_peaks(60, 2, random_state=0)
         ({"penalty": -1}, ValueError, "penalty must be a number"),
         ({"penalty": np.nan}, ValueError, "penalty must be a number"),
         ({"penalty": "bic"}, ValueError, "penalty must be one of 'auto', 'rule', 'loo'"),
-        ({"local_solver": "falkon"}, ValueError, "local_solver must be one of 'exact', 'nystroem'; got 'falkon'"),
         ({"n_jobs": "2"}, TypeError, "n_jobs must be an integer .* or None; got '2'"),
         ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer"),
         ({"fit_intercept": "no"}, TypeError, "fit_intercept must be True or False; got 'no'"),

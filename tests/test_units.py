@@ -34,7 +34,6 @@ ESTIMATORS = {
     "DacKernelRidge, fd": (DacKernelRidge(n_nodes=3, slices="fd", penalty="dgcv", random_state=0), ROUNDED),
     "DacKernelRidge, log": (DacKernelRidge(n_nodes=3, slices="log", penalty="rule", random_state=0), ROUNDED),
     "DacKernelRidge, pilot": (DacKernelRidge(n_nodes=3, slice_on="pilot", random_state=0), ROUNDED),
-    "DacKernelRidge, nystroem": (DacKernelRidge(n_nodes=3, local_solver="nystroem", random_state=0), ROUNDED),
     "DacRegressor": (DacRegressor(LinearRegression(), n_nodes=3, random_state=0), EXACT),
     "SmoothingSpline": (SmoothingSpline(random_state=0), EXACT),
     "SmoothingSpline, start": (SmoothingSpline(interactions="all", theta="start", random_state=0), EXACT),

@@ -102,7 +102,7 @@ CHANGES = [
     ),
     (
         DacKernelRidge(3, bandwidth=1.0, penalty=1e-3, random_state=0),
-        {"kernel": "laplacian", "slices": 1, "focus": 0.0, "fit_intercept": False, "local_solver": "nystroem"},
+        {"kernel": "laplacian", "slices": 1, "focus": 0.0, "fit_intercept": False},
     ),
     (
         DacRegressor(Ridge(), n_nodes=3, random_state=0),

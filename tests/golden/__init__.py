@@ -107,7 +107,6 @@ FITS = {
     "dac pilot": partial(
         _fit, DacKernelRidge(n_nodes=5, slice_on="pilot", focus=0, bandwidth="median", random_state=2), X, Y
     ),
-    "dac shared": partial(_fit, DacKernelRidge(n_nodes=5, local_solver="nystroem", random_state=2), X, Y),
     "dac single": partial(_fit, DacKernelRidge(n_nodes=3, kernel="matern32", random_state=2), X.astype(np.float32), Y),
     "dac kernels": partial(_fit, DacKernelRidge(n_nodes=3, kernel="sobolev", random_state=2), X4, Y4),
     "adaptive": partial(_fit, AdaptiveKernelRidge(random_state=0), X, Y),

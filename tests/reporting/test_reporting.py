@@ -56,7 +56,6 @@ MODELS = {
     "nodes": DacKernelRidge(n_nodes=5, random_state=0),
     "nodes, classical": DacKernelRidge(n_nodes=3, slices=1, **FIXED),
     "nodes, pilot": DacKernelRidge(n_nodes=3, slice_on="pilot", **FIXED),
-    "nodes, centres": DacKernelRidge(n_nodes=3, local_solver="nystroem", **FIXED),
     "nodes, local penalties": DacKernelRidge(n_nodes=3, penalty="gcv", random_state=0),
     "nodes, edges": DacKernelRidge(n_nodes=3, slices=[-1.0, 0.1, 0.2, 2.0], **FIXED),
     "nodes, no bandwidth": DacKernelRidge(n_nodes=3, kernel="polynomial", random_state=0),
@@ -130,7 +129,6 @@ def test_every_kind_of_model_is_told_of_as_json_and_as_a_page(name):
         ("adaptive", {"summary", "support", "path", "tried", "importances"}),
         ("adaptive, given", {"summary", "support", "importances"}),
         ("nodes", {"summary", "slices", "nodes", "path"}),
-        ("nodes, centres", {"summary", "slices", "nodes", "support"}),
         ("spline", {"summary", "support"}),
         ("any regressor", {"summary", "slices", "nodes"}),
         ("pipeline", {"summary", "support", "path", "tried", "importances"}),
@@ -200,7 +198,6 @@ def test_copies_are_those_that_the_model_dealt_whatever_it_sliced():
     ("name", "rows", "kind"),
     [
         ("adaptive", "center_rows_", "centres"),
-        ("nodes, centres", "center_rows_", "centres"),
         ("spline", "knot_rows_", "knots"),
     ],
 )
@@ -353,7 +350,7 @@ def test_how_to_reproduce_it():
     assert data["versions"]["numpy"] == np.__version__
 
 
-RECOGNISED = ["levels", "cells", "adaptive", "nodes", "nodes, centres", "spline", "pipeline", "search"]
+RECOGNISED = ["levels", "cells", "adaptive", "nodes", "spline", "pipeline", "search"]
 
 
 @pytest.mark.parametrize("name", RECOGNISED)

@@ -77,7 +77,7 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     def _take_over(self, checked: Any, fitted: Any = None) -> None:
         """Take what was validated on the clone, and the range of the rows fitted; forget what an earlier fit left."""
         of_rows = [name for name in vars(self) if name.endswith("_in_")]
-        for name in (*of_rows, "nodes_", "center_rows_", "X_fit_", "_expansion"):
+        for name in (*of_rows, "nodes_", "X_fit_", "_expansion"):
             self.__dict__.pop(name, None)
         self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
         if isinstance(fitted, np.ndarray):  # that of a table was found when it was checked

@@ -23,7 +23,7 @@ from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.collapse import collapse, node_estimates
-from skewridge.nodes.fit import Problem, fit_nodes, node_fits, shared_centers
+from skewridge.nodes.fit import Problem, fit_nodes, node_fits
 from skewridge.nodes.partition import partition_rows
 from skewridge.nodes.search import CRITERIA, Data
 from skewridge.nodes.tuning import KernelSettings, Tuning, tune
@@ -67,10 +67,6 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         "auto" is "loo".
     scoring : {"mse", "balanced_mse", "sera"} or callable, default="mse"
         What choices aim at; a callable takes y and returns how much every row's squared error counts.
-    local_solver : {"exact", "nystroem"}, default="exact"
-        How a node is solved: exactly, over its own rows; or over centres that all nodes share, half of them drawn
-        evenly over the slices, 5 sqrt(N) in all but at most half a node's rows and at least 100. The average is then
-        one short expansion, and a node of n rows costs n m^2 instead of n^3 / 3.
     fit_intercept : bool, default=True
         Whether the mean of y is subtracted before fitting and added to predictions.
     keep_nodes : bool, default=False
@@ -100,12 +96,10 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
     penalty_ : float, or (k,) array with "gcv" and "cp"
     tuning_ : Tuning
         How they were chosen: ``bandwidths``, ``penalties``, ``values``, the choice, ``at_edge``, ``cost``.
-    dual_coef_ : (N,) array, or (m,) with shared centres
+    dual_coef_ : (N,) array
         The average as one expansion: the mean over nodes of each row's coefficient.
-    X_fit_ : (N, d) array, or (m, d)
-        The training rows in the order given, or the shared centres.
-    center_rows_ : (m,) array
-        The rows that are shared centres, with ``local_solver="nystroem"``.
+    X_fit_ : (N, d) array
+        The training rows in the order given.
     intercept_ : float
     n_features_in_ : int
     feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
@@ -142,7 +136,6 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         degree: int = 3,
         penalty: float | Literal["auto", "loo", "dgcv", "cv", "gcv", "cp", "rule"] = "auto",
         scoring: t.Scoring = "mse",
-        local_solver: Literal["exact", "nystroem"] = "exact",
         fit_intercept: bool = True,
         keep_nodes: bool = False,
         bounds: t.Bounds = None,
@@ -162,7 +155,6 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self.degree = degree
         self.penalty = penalty
         self.scoring = scoring
-        self.local_solver = local_solver
         self.fit_intercept = fit_intercept
         self.keep_nodes = keep_nodes
         self.bounds = bounds
@@ -192,12 +184,10 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         request = self._request
         scores = row_scores(self.scoring, y)
         sliced = self._sliced(X, y, seed, job)
-        shared = self.local_solver == "nystroem"
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._budget, job, shared, is_held(X))
-        centers = shared_centers(X, sliced, partition, self.slices, seed, job) if shared else None
-        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed, centers)
+        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._budget, job, is_held(X))
+        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
         kernel, penalties, tuning = job.value("tuning", lambda: tune(request, data, job.unkept))
-        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32, centers)
+        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
         coef = fit_nodes(problem, job, self._budget)
 
         self._seed = seed
@@ -230,7 +220,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         prediction = self._clipped(predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_)
         if not return_std:
             return prediction
-        problem = replace(self._problem, X=self._all_rows())
+        problem = replace(self._problem, X=self.X_fit_)
         return prediction, conditional_std(problem, X, self._centred, self._job.here)
 
     def predict_nodes(self, X: Any) -> FloatArray:
@@ -246,7 +236,6 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self._check_kernel_parameters([check_kernel_name(self.kernel)])
         self._check_penalty(["auto", "rule", *CRITERIA], ", or the name of a way to choose it")
         check_choice("slice_on", self.slice_on, ["response", "pilot"])
-        check_choice("local_solver", self.local_solver, ["exact", "nystroem"])
         check_flag("keep_nodes", self.keep_nodes)
         self._request.check()
         check_bounds(self.bounds)

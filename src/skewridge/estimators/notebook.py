@@ -63,10 +63,8 @@ def dealt_summary(model: Any) -> dict[str, str]:
 
 def partition_summary(model: Any) -> dict[str, str]:
     """A fitted DacKernelRidge in words."""
-    shared = getattr(model, "center_rows_", None)
     return {
         **dealt_summary(model),
-        **({} if shared is None else {"centres": f"{len(shared):,}, shared by all nodes"}),
         **_kernel(model, model.kernel),
         "penalty": _penalty(model.penalty_, model.tuning_.criterion),
     }

@@ -17,7 +17,7 @@ from skewridge.ridge.expansion import Expansion
 
 
 class KeepsTrainingRows(KernelEstimator):
-    """An estimator whose average is one expansion over its training rows, or over centres among them."""
+    """An estimator whose average is one expansion over its training rows."""
 
     dual_coef_: FloatArray
     intercept_: float
@@ -36,28 +36,19 @@ class KeepsTrainingRows(KernelEstimator):
         return Expansion(rows, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
 
     def _keep_problem(self, problem: Problem) -> None:
-        """Keep what was solved; rows or centres that are in memory are expanded over at once."""
+        """Keep what was solved; rows that are in memory are expanded over at once."""
         self._problem = problem
-        if problem.centers is not None:
-            self.center_rows_, self.X_fit_ = problem.centers, problem.X[problem.centers]
-        elif isinstance(problem.X, Table):
-            return
-        else:
+        if not isinstance(problem.X, Table):
             self.X_fit_ = problem.X
-        self._expansion = self._expansion_on(self.X_fit_)
-
-    def _all_rows(self) -> FloatArray:
-        """The training rows, read once where the average is expanded over them."""
-        shared = self._problem.centers is not None
-        return load_rows(self._problem.X, self._budget) if shared else self.X_fit_
+            self._expansion = self._expansion_on(self.X_fit_)
 
     def _training_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         y = self._problem.y
-        return self._all_rows(), (y + self.intercept_)[:, None], np.ones(len(y))
+        return self.X_fit_, (y + self.intercept_)[:, None], np.ones(len(y))
 
     def __getstate__(self) -> dict[str, Any]:
         """A model is pickled with its rows, not with where they were read from."""
         if "_problem" in vars(self):
             self._expansion = self._expansion_on(self.X_fit_)
-            self._problem = replace(self._problem, X=self._all_rows())
+            self._problem = replace(self._problem, X=self.X_fit_)
         return super().__getstate__()

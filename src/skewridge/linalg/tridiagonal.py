@@ -48,8 +48,8 @@ def tridiagonalise(a: FloatArray) -> Tridiagonal:
 class Path:
     """A node's estimates along P penalties; every array has one row a penalty.
 
-    coef (P, n), or (P, m) where the estimate is an expansion over m centres; residual (P, n), y - f on the node's own
-    rows; unexplained (P, m), 1 - A_ii of the rows (m,) asked for, A the hat matrix.
+    coef (P, n); residual (P, n), y - f on the node's rows; unexplained (P, m), 1 - A_ii of the rows (m,) asked for, A
+    the hat matrix.
     """
 
     penalties: FloatArray

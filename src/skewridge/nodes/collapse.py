@@ -16,12 +16,9 @@ from skewridge.ridge.local import NodeFit
 
 
 def collapse(problem: Problem, coef: FloatArray) -> FloatArray:
-    """Average the local estimates: beta_i = (1/k) sum of row i's coefficient over the nodes that hold it.
-
-    One coefficient for every one of :attr:`Problem.points`.
-    """
-    total = np.bincount(problem.terms, weights=coef, minlength=len(problem.y))
-    return total[problem.points] / len(problem.partition.allocation)
+    """Average the local estimates, (N,): beta_i = (1/k) sum of row i's coefficient over the nodes that hold it."""
+    allocation = problem.partition.allocation
+    return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
 
 
 def load_rows(X: RowData, budget: Budget) -> FloatArray:

@@ -39,14 +39,13 @@ def partition_rows(
     seed: int,
     budget: Budget,
     job: Job,
-    shared: bool = False,
     held: bool = True,
 ) -> Partition:
     """Cut the response into slices and deal its rows to nodes, once the plan is known to fit (Algorithm 2).
 
-    ``shared``: the nodes' estimates are to be expanded over shared centres; ``held``: whether the rows are in memory.
+    ``held``: whether the rows are in memory.
     """
-    slices, plan = plan_fit(y, settings, n_features, budget, job.n_threads, shared, held)
+    slices, plan = plan_fit(y, settings, n_features, budget, job.n_threads, held)
     allocation = allocate(slices, plan.n_nodes, seed, settings.max_per_slice)
     dealing = Dealing(slices.counts, slices.copies, plan.n_nodes, seed, settings.max_per_slice)
     return Partition(slices, allocation, focus_weights(slices, plan.n_nodes, settings), dealing)

@@ -18,8 +18,6 @@ TARGET_NODE_SIZE = 1500
 SINGLE_NODE_BELOW = 2000
 FEWEST_ROWS_PER_NODE = 50  # "auto" takes at most N/50 nodes
 
-CENTERS_RATE, FEWEST_CENTERS = 5.0, 100  # shared centres: 5 sqrt(N), at most half a node and at least 100
-
 _OVERSAMPLINGS = (1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 8, 1 / 10, 1 / 20, 1 / 50, 0.0)
 
 
@@ -60,7 +58,6 @@ class Plan:
     n_distinct : expected N~, the sum of the node sizes
     n_bytes : peak memory beyond the data passed in
     n_flops : floating-point operations of the local solves
-    n_centers : of the expansions that nodes share, or None where every node expands over its own rows
     """
 
     n_rows: int
@@ -71,7 +68,6 @@ class Plan:
     n_distinct: float
     n_bytes: float
     n_flops: float
-    n_centers: int | None = None
 
     def __str__(self) -> str:
         return (
@@ -87,19 +83,17 @@ def plan_fit(
     n_features: int,
     budget: Budget = MACHINE,
     n_matrices: int = 1,
-    shared: bool = False,
     held: bool = True,
 ) -> tuple[Slices, Plan]:
     """Return the slices and the plan of a fit, or refuse it with figures and remedies before any work.
 
-    ``n_matrices`` of a node's size are held at once, one
-    a worker. ``shared``: nodes share their centres. ``held`` is False where rows are read when they are needed, into a
-    quarter of the memory.
+    ``n_matrices`` of a node's size are held at once, one a worker. ``held`` is False where rows are read when they are
+    needed, into a quarter of the memory.
     """
     check_n_nodes(settings, len(y))
     slices = settings.cut(y)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
-    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, shared, held)
+    plan = make_plan(slices, k, n_features, settings.max_per_slice, n_matrices, held)
     refusal = memory_refusal(y, slices, settings, plan, budget, n_matrices, held)
     if refusal is not None:
         raise MemoryError(refusal)
@@ -134,28 +128,19 @@ def memory_refusal(
     )
 
 
-def n_shared_centers(n_rows: int, node_size: float) -> int:
-    """How many centres nodes share: 5 sqrt(N), at most half a node and at least 100, where there are as many rows.
-
-    With half as many centres as a node has rows its sums cost 3/4 of an exact solve, with fewer the less.
-    """
-    return min(n_rows, max(FEWEST_CENTERS, int(min(CENTERS_RATE * np.sqrt(n_rows), node_size / 2))))
-
-
 def make_plan(
     slices: Slices,
     n_nodes: int,
     n_features: int,
     max_per_slice: int | None = None,
     n_matrices: int = 1,
-    shared: bool = False,
     held: bool = True,
 ) -> Plan:
     """Return what a fit on these slices and nodes needs.
 
-    A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram; with m shared centres
-    it holds n m and costs 2 n m^2. The largest node is taken four standard deviations above the mean. Rows are held
-    once more, as the kernel takes them, and so are all nodes' coefficients.
+    A node of n rows holds n^2 numbers and costs n^3/3 + 2 n^2 operations to solve, plus its gram. The largest node is
+    taken four standard deviations above the mean. Rows are held once more, as the kernel takes them, and so are all
+    nodes' coefficients.
     """
     counts, rows = slices.counts, slices.n_rows
     pi = inclusion_probability(counts, slices.copies, n_nodes, max_per_slice)
@@ -164,24 +149,13 @@ def make_plan(
     distinct = size * n_nodes
     dealing = 40.0 * float(np.max(counts * slices.copies)) + 20.0 * distinct
     workers = min(n_matrices, n_nodes)
-    m = n_shared_centers(rows, size) if shared else None
-    local, terms, flops = _exact_cost(size, largest, n_features) if m is None else _shared_cost(size, largest, m)
-    kept = n_nodes * terms + rows * (3 * n_features * held + 6)
-    solving = 8.0 * (workers * (local + 2 * largest * n_features) + kept)
+    flops = size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25)
+    kept = n_nodes * size + rows * (3 * n_features * held + 6)
+    solving = 8.0 * (workers * (largest**2 + 2 * largest * n_features) + kept)
     return Plan(
         *(rows, n_features, len(counts), n_nodes, slices.n_oversampled, distinct, dealing + solving),
-        *(n_nodes * flops, m),
+        n_nodes * flops,
     )
-
-
-def _exact_cost(size: float, largest: float, n_features: int) -> tuple[float, float, float]:
-    """Numbers held, terms and operations of a node that expands over its own rows."""
-    return largest**2, size, size**3 / 3 + 2 * size**2 + size**2 / 2 * (3 * n_features + 25)
-
-
-def _shared_cost(size: float, largest: float, m: int) -> tuple[float, float, float]:
-    """Cost of a node with m shared centres: its features, weighted or not, and a few m x m matrices."""
-    return 2 * largest * m + 4.0 * m**2, float(m), 2 * size * m**2 + m**3 / 3
 
 
 def choose_n_nodes(y: FloatArray, slices: Slices, settings: PartitionSettings, n_features: int) -> int:
@@ -220,7 +194,7 @@ def _memory_remedies(
     held: bool,
 ) -> str:
     def need(cut: Slices, k: int, cap: int | None) -> float:
-        return make_plan(cut, k, plan.n_features, cap, n_matrices, plan.n_centers is not None, held).n_bytes
+        return make_plan(cut, k, plan.n_features, cap, n_matrices, held).n_bytes
 
     fits = _fits(y, slices, settings, lambda cut, cap: budget.holds(need(cut, plan.n_nodes, cap)))
     doubled = (plan.n_nodes * 2**i for i in range(1, 40) if plan.n_nodes * 2**i <= plan.n_rows)

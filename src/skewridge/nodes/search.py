@@ -43,10 +43,7 @@ N_FOLDS = 5
 
 @dataclass(frozen=True)
 class Data:
-    """The rows to tune on: X, the centred and the observed response, how much each counts, and who holds them.
-
-    ``centers`` are the rows that nodes expand over, if they share them.
-    """
+    """The rows to tune on: X, the centred and the observed response, how much each counts, and who holds them."""
 
     X: RowData
     y: FloatArray
@@ -55,7 +52,6 @@ class Data:
     partition: Partition
     settings: PartitionSettings
     seed: int
-    centers: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +167,7 @@ class Search:
         if not len(which):
             return [[] for _ in bandwidths]
         data = self.data
-        return try_nodes(trial, which, data.X, data.y, self.base, bandwidths, self.penalties, self.job, data.centers)
+        return try_nodes(trial, which, data.X, data.y, self.base, bandwidths, self.penalties, self.job)
 
     def _judge(self, bandwidths: list[float | None], scores: FloatArray) -> list[Risk]:
         """The criterion along the penalties at bandwidths just tried, over the rows of all trials."""

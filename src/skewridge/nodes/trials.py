@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from skewridge.linalg.tridiagonal import Path, solve_path
 from skewridge.nodes.criteria import cp, error_products, gcv
 from skewridge.response.slices import slice_quietly
 from skewridge.ridge.local import Workspace
-from skewridge.ridge.lowrank import make_basis
-from skewridge.ridge.nystroem import SharedNode, spread_out
 
 BLOCK_ROWS = 128
 
@@ -44,7 +41,7 @@ class Tried:
 
     Attributes
     ----------
-    rows : (n,) array, the rows that the node's estimate is expanded over: its own, or the shared centres
+    rows : (n,) array, its own
     coef : (P, n) array
     judged : (h,) array, places among the judged rows of those that the node holds; empty unless they are left out
     left_out : (P, h) array, y minus the node's estimate without the row
@@ -70,9 +67,6 @@ class NodeData:
     weights: FloatArray | None
     held: IntArray | None
     judged: IntArray
-
-
-Paths = Callable[[NodeData, FloatArray], Iterator[Path]]
 
 
 def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
@@ -106,52 +100,27 @@ def try_nodes(
     bandwidths: list[float | None],
     penalties: FloatArray,
     job: Job,
-    centers: IntArray | None = None,
 ) -> list[list[Tried]]:
     """Solve some of a trial's nodes for every bandwidth and penalty; ``[i][j]`` is bandwidth i, node j.
-
-    ``centers`` are the rows that nodes expand over, if they share them.
-    """
-    paths = _exact_paths(base, bandwidths) if centers is None else _shared_paths(base, bandwidths, X[centers])
-    left_out = trial.left_out
-
-    def one(node: NodeData) -> list[Tried]:
-        points = node.rows if centers is None else centers
-        return [_tried(points, path, node.judged, node.weights, left_out) for path in paths(node, penalties)]
-
-    nodes = (_node_data(trial, j, X, y) for j in which)
-    work = len(bandwidths) * sum(4 / 3 * len(trial.nodes[j][0]) ** 3 for j in which)
-    return [list(tried) for tried in zip(*run(one, nodes, job.sized(work), "tuning", len(which)), strict=True)]
-
-
-def _exact_paths(base: Kernel, bandwidths: list[float | None]) -> Paths:
-    """A node's paths for every bandwidth, expanded over its own rows.
 
     Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above the
     diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
     """
     workspace = Workspace()
 
-    def paths(node: NodeData, penalties: FloatArray) -> Iterator[Path]:
+    def one(node: NodeData) -> list[Tried]:
         square = workspace.square(len(node.rows))
         diagonal = base.similarity_upper(node.X, square)
+        found = []
         for bandwidth in bandwidths:
             gram = base.rescaled_below(square, diagonal, bandwidth)
-            yield solve_path(gram, node.y, penalties, node.weights, node.held)
+            path = solve_path(gram, node.y, penalties, node.weights, node.held)
+            found.append(_tried(node.rows, path, node.judged, node.weights, trial.left_out))
+        return found
 
-    return paths
-
-
-def _shared_paths(base: Kernel, bandwidths: list[float | None], centers: FloatArray) -> Paths:
-    """Paths over shared centres, whose functions are made once a bandwidth for all nodes."""
-    bases = [make_basis(replace(base, bandwidth=bandwidth), centers) for bandwidth in bandwidths]
-
-    def paths(node: NodeData, penalties: FloatArray) -> Iterator[Path]:
-        for basis in bases:
-            path = SharedNode(basis, node.X, node.y, node.weights).path(penalties, node.held)
-            yield replace(path, coef=spread_out(path.coef, basis, len(centers)))
-
-    return paths
+    nodes = (_node_data(trial, j, X, y) for j in which)
+    work = len(bandwidths) * sum(4 / 3 * len(trial.nodes[j][0]) ** 3 for j in which)
+    return [list(tried) for tried in zip(*run(one, nodes, job.sized(work), "tuning", len(which)), strict=True)]
 
 
 def judge(

@@ -6,8 +6,6 @@ all of them before it is squared: var = sigma^2 sum_i a_i(x)^2.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
@@ -15,7 +13,6 @@ from skewridge.execution.job import Job, run
 from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.local import Workspace, factorise, ridge_of
-from skewridge.ridge.lowrank import Basis, make_basis
 
 INFLUENCE_BYTES = 256e6  # how much of the influence matrix (new points x shared rows) is held at once
 
@@ -44,7 +41,7 @@ def noise_std(problem: Problem, held: IntArray, job: Job) -> float:
     Where the nodes cannot follow the truth their bias counts as noise.
     """
     scale = float(np.abs(problem.y).max()) or 1.0  # squares of tiny responses must not vanish
-    hats = hats_of(problem)
+    hats = Hats(problem)
 
     def local(i: int) -> tuple[float, float]:
         rows = problem.partition.allocation[i]
@@ -60,7 +57,7 @@ def _influence(
     problem: Problem, X: FloatArray, held: IntArray, column: IntArray, centred: bool, job: Job
 ) -> FloatArray:
     """Return sum_i a_i(x)^2: rows of one node alone are squared at once, the others when all is added."""
-    k, n_rows, hats = len(problem.partition.allocation), len(problem.y), hats_of(problem)
+    k, n_rows, hats = len(problem.partition.allocation), len(problem.y), Hats(problem)
 
     def local(i: int) -> tuple[IntArray, FloatArray]:
         return problem.partition.allocation[i], hats.influence(i, X) / k
@@ -84,28 +81,14 @@ def _held(problem: Problem) -> IntArray:
     return np.bincount(problem.partition.allocation.rows, minlength=len(problem.y))
 
 
-class Hats(Protocol):
+class Hats:
     """How the nodes' estimates depend on their responses."""
 
-    def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
-        """y - f on the rows of node i, over a scale, and 1 - A_ii, A its hat matrix."""
-
-    def influence(self, i: int, X: FloatArray) -> FloatArray:
-        """How much every response of node i counts at X, (n, rows)."""
-
-
-def hats_of(problem: Problem) -> Hats:
-    """The nodes over their own rows, or over shared centres."""
-    if problem.centers is None:
-        return _ExactHats(problem)
-    return _SharedHats(problem, make_basis(problem.kernel, problem.X[problem.centers]))
-
-
-class _ExactHats:
     def __init__(self, problem: Problem) -> None:
         self.problem, self.workspace = problem, Workspace()
 
     def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
+        """y - f on the rows of node i, over a scale, and 1 - A_ii, A its hat matrix."""
         rows, weights = self.problem.partition.node(i)
         ridge = ridge_of(len(rows), self.problem.penalties[i], weights)
         factor = self._factor(i)
@@ -113,6 +96,7 @@ class _ExactHats:
         return residual, ridge * squared_columns(lower_inverse(factor))
 
     def influence(self, i: int, X: FloatArray) -> FloatArray:
+        """How much every response of node i counts at X, (n, rows)."""
         rows = self.problem.partition.allocation[i]
         return cholesky_solve(self._factor(i), self.problem.kernel.cross(X, self.problem.X[rows]))
 
@@ -120,16 +104,3 @@ class _ExactHats:
         rows, weights = self.problem.partition.node(i)
         kernel, penalty = self.problem.kernel, float(self.problem.penalties[i])
         return factorise(kernel, self.problem.X[rows], penalty, weights, workspace=self.workspace, node=i)
-
-
-class _SharedHats:
-    def __init__(self, problem: Problem, basis: Basis) -> None:
-        self.problem, self.basis = problem, basis
-
-    def residual(self, i: int, scale: float) -> tuple[FloatArray, FloatArray]:
-        node, penalty = self.problem.shared_node(i, self.basis), float(self.problem.penalties[i])
-        return node.residual(penalty) / scale, node.unexplained(penalty)
-
-    def influence(self, i: int, X: FloatArray) -> FloatArray:
-        node = self.problem.shared_node(i, self.basis)
-        return node.influence(float(self.problem.penalties[i]), self.basis.features(X))

@@ -199,7 +199,7 @@ def _dac_holds(model: Any) -> bool:
     model._twin()._settings.check()
     if not hasattr(model, "dual_coef_"):
         return True
-    return len(model.dual_coef_) == len(model._problem.points) and _errors_hold(model)
+    return len(model.dual_coef_) == len(model._problem.y) and _errors_hold(model)
 
 
 def _regressor_holds(model: Any) -> bool:
@@ -218,8 +218,7 @@ record(Allocation, "rows: int[M] < N; starts: int[k+1]", lambda found: _cut(foun
 record(Partition, "slices: Slices; allocation: Allocation; weights: float[N] | None; dealing: nothing")
 record(
     Problem,
-    """X: float[N d]; y: float[N]; partition: Partition; kernel: Kernel; penalties: float[k]; single: bool
-    centers: int[e] < N | None""",
+    """X: float[N d]; y: float[N]; partition: Partition; kernel: Kernel; penalties: float[k]; single: bool""",
     lambda problem: _takes(problem.kernel, problem.X),
 )
 record(
@@ -237,9 +236,9 @@ NODES = f"""slices_: Slices; allocation_: Allocation; n_nodes_: length k; n_over
     _bounds?: tuple of float[*] any; {COMMON}"""
 ESTIMATORS["DacKernelRidge"] = Estimator(
     DacKernelRidge,
-    f"""bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[e]
-    X_fit_: float[e d]; intercept_: number; _problem: Problem; _centred: bool; _expansion: Expansion
-    nodes_?: list of NodeFit; center_rows_?: int[e] < N; _fitted_with?: dict; {NODES}""",
+    f"""bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[N]
+    X_fit_: float[N d]; intercept_: number; _problem: Problem; _centred: bool; _expansion: Expansion
+    nodes_?: list of NodeFit; _fitted_with?: dict; {NODES}""",
     _dac_holds,
 )
 ESTIMATORS["DacRegressor"] = Estimator(

@@ -28,7 +28,6 @@ SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span t
 _REMEMBERED = (
     ("center_rows_", "centers_"),
     ("knot_rows_", "knots_"),
-    ("center_rows_", "X_fit_"),
     (None, "X_fit_"),
 )
 

@@ -332,8 +332,7 @@ def cost(case: ReportInput) -> dict[str, Any]:
         if adaptive is not None:
             fit = {"n_flops": adaptive.n_flops, "n_bytes": adaptive.n_bytes, "n_rows": len(case.y_ref)}
     elif has(fitted, "slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_"):  # of the nodes' solves
-        shared = getattr(fitted, "local_solver", "exact") == "nystroem"
-        nodes = make_plan(fitted.slices_, fitted.n_nodes_, fitted.n_features_in_, fitted.max_per_slice, shared=shared)
+        nodes = make_plan(fitted.slices_, fitted.n_nodes_, fitted.n_features_in_, fitted.max_per_slice)
         fit = {"n_flops": nodes.n_flops, "n_bytes": nodes.n_bytes, "n_rows": nodes.n_rows}
     plain_ways = [{name: value for name, value in vars(way).items() if name != "seconds"} for way in ways or ()]
     return known(fit=fit, n_fits=_n_fits(fitted), prediction=_prediction_cost(case), ways=plain_ways or None)
