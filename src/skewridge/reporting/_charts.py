@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -67,20 +68,30 @@ class Scale:
     def axis(self, title: str, most: int = 7) -> Axis:
         """The axis with labels at round numbers."""
         ticks = log_ticks(self.low, self.high, most) if self.log else linear_ticks(self.low, self.high, min(most, 5))
-        return _axis(f"{title}, log scale" if self.log else title, [(self(at), _tick(at)) for at in ticks])
+        places = [(self(value), _tick(value)) for value in ticks]
+        return {"title": f"{title}, log scale" if self.log else title, "ticks": places}
 
     def view(self, title: str, shapes: Sequence[Shape], most: int = 7) -> Data:
         """Shapes above this scale."""
-        return _view(self.axis(title, most), shapes, "log" if self.log else "linear")
+        return {"name": "log" if self.log else "linear", "axis": self.axis(title, most), "shapes": shapes}
 
 
 @dataclass(frozen=True)
 class SliceScale:
     """From the response to per cent of an axis along which all slices are equally wide, but for insets at the ends."""
 
-    edges: list[float]
-    places: list[float]
+    slices: list[Data]
     inset: float = 0.0
+
+    @cached_property
+    def edges(self) -> list[float]:
+        """The ends of the slices, ascending."""
+        return [*(s["low"] for s in self.slices), self.slices[-1]["high"]]
+
+    @cached_property
+    def places(self) -> list[float]:
+        """Where the ends are drawn, without insets."""
+        return [100.0 * i / len(self.slices) for i in range(len(self.edges))]
 
     def __call__(self, values: Any) -> Any:
         inside = self.inset + (1.0 - self.inset / 50.0) * np.interp(values, self.edges, self.places)
@@ -94,51 +105,78 @@ class SliceScale:
     def axis(self, title: str, n_ticks: int = 5) -> Axis:
         """The axis with labels at round numbers, about evenly spread; fewer where they are long."""
         ticks: list[tuple[float, str]] = []
-        for value in np.interp(np.linspace(0.0, 100.0, n_ticks), self.places, self.edges):
-            round_ones = (rounded(value, digits) for digits in (1, 2, 3))
-            label = next((v for v in round_ones if self._replaces(v, value)), value)
+        for value in np.interp(np.linspace(0.0, 100.0, n_ticks), self.places, self.edges).tolist():
+            label = value
+            for digits in (3, 2, 1):  # the roundest number that lies about where it is wanted
+                near = rounded(value, digits)
+                if self.edges[0] <= near <= self.edges[-1] and abs(self(near) - self(value)) < 5.0:
+                    label = near
             place = self(label)
             if not ticks or place - ticks[-1][0] > 60.0 / n_ticks:
                 ticks.append((place, _tick(label)))
-        long = n_ticks > FEW_TICKS and sum(len(text) for _, text in ticks) > FEW_CHARACTERS
-        return self.axis(title, FEW_TICKS) if long else _axis(title, ticks)
+        if n_ticks > FEW_TICKS and sum(len(text) for _, text in ticks) > FEW_CHARACTERS:
+            return self.axis(title, FEW_TICKS)
+        return {"title": title, "ticks": ticks}
 
-    def _replaces(self, candidate: float, value: float) -> bool:
-        """Whether a rounder number lies within the edges and about where it is wanted."""
-        inside = self.edges[0] <= candidate <= self.edges[-1]
-        return bool(inside and abs(self(candidate) - self(value)) < 5.0)
+    def shape(self, path: str, kind: str, i: int) -> Shape:
+        """What is drawn of a slice, rare or not."""
+        return _shape(path, f"{kind} rare" if self.slices[i]["rare"] else kind, i)
+
+    def dashes(self, values: Sequence[float | None], view: Scale) -> list[Shape]:
+        """Level lines, one a slice."""
+        ends = [_short(place) for place in self.places]
+        found = [(i, _short(100 - view(value))) for i, value in enumerate(values) if value]
+        return [_shape(f"M{ends[i]} {height}H{ends[i + 1]}", "dash", i) for i, height in found]
+
+    def bands(self) -> list[Shape]:
+        """The rare region, behind everything."""
+        shapes = []
+        for rare, run in groupby(range(len(self.slices)), lambda i: bool(self.slices[i]["rare"])):
+            if rare:
+                places = list(run)
+                left, right = self.places[places[0]], self.places[places[-1] + 1]
+                shapes.append(_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band"))
+        return shapes
+
+    def legend(self, kind: str) -> list[tuple[str, str]]:
+        """What colours mean."""
+        rare = [(f"{kind} rare", "rare")] if any(s["rare"] for s in self.slices) else []
+        return [(kind, "common"), *rare]
 
 
 def charts(data: Data) -> dict[str, Chart]:
     """Every chart that the data are enough for, by name."""
-    facts, likely = data["response"]["facts"], data["errors"].get("likely")
-    path = [path_chart(data["method"]["path"])] if "path" in data["method"] else []
-    if facts["min"] == facts["max"]:
-        made = path
-    else:
-        made = [response_chart(data), *path]
-        made += [error_chart(data)] if any(e["mse"] or e["mean"] for e in data["errors"]["slices"]) else []
-        made += [scatter_chart(data), *partial_charts(data["drivers"]["partial"])]
+    facts, errors = data["response"]["facts"], data["errors"]
+    made = [path_chart(data["method"]["path"])] if "path" in data["method"] else []
+    if facts["min"] < facts["max"]:
+        made += [response_chart(data), scatter_chart(data), *partial_charts(data["drivers"]["partial"])]
+        made += [error_chart(data)] if any(e["mse"] or e["mean"] for e in errors["slices"]) else []
         made += [learning_chart(data)] if data["next"].get("more_rows") else []
-        made += [level_chart(data)] if likely and len(likely["levels"]) > 1 else []
+        made += [level_chart(data)] if len(errors.get("likely", {"levels": ()})["levels"]) > 1 else []
     return {chart.name: chart for chart in made}
 
 
 def response_chart(data: Data) -> Chart:
     """Rows in every slice, and what the method made of them: rows after copying, or centres."""
-    method, name, slices = data["method"], data["response"]["name"], data["response"]["slices"]
-    scale = _slice_scale(slices)
-    support = method.get("support", {"kind": ""})
-    after, meaning = support.get("per_slice", []), support["kind"]
-    if method.get("slices", {}).get("copies") and method["slices"]["most_copies"] > 1:
-        after = [s["count"] * c for s, c in zip(slices, method["slices"]["copies"], strict=True)]
+    method, name = data["method"], data["response"]["name"]
+    scale = SliceScale(data["response"]["slices"])
+    counts = [s["count"] for s in scale.slices]
+    support, cut = method.get("support", {}), method.get("slices", {})
+    after, meaning = support.get("per_slice", []), support.get("kind", "")
+    if "copies" in cut and cut["most_copies"] > 1:
+        after = [count * copies for count, copies in zip(counts, cut["copies"], strict=True)]
         meaning = "rows after copying"
-    top = max([s["count"] for s in slices] + after)
+    top = max(counts + after)
     views, marks = [], []
     for view in (Scale(FEWEST, 1.3 * top, log=True), Scale(0.0, 1.05 * top)):
-        bars = [_bar(scale, i, view(s["count"]), s) for i, s in enumerate(slices) if s["count"]]
-        views.append(view.view("rows", [*bars, *_dashes(after, scale, view)]))
-    for i, s in enumerate(slices):
+        bars = []
+        for i, count in enumerate(counts):
+            left, right = scale.places[i : i + 2]
+            room = min(0.15 * (right - left), 0.3)  # beside the bar
+            path = f"M{_short(left + room)} 100V{_short(100 - view(count))}H{_short(right - room)}V100Z"
+            bars += [scale.shape(path, "bar", i)] if count else []
+        views.append(view.view("rows", bars + scale.dashes(after, view)))
+    for i, s in enumerate(scale.slices):
         more = f", {meaning}: {number(after[i])}" if after and s["count"] else ""
         text = f"{span(s['low'], s['high'])}: {counted(s['count'], 'row')} ({percent(s['share'])}){more}"
         marks.append((scale.middle(i), 0.0, text, i))
@@ -148,23 +186,23 @@ def response_chart(data: Data) -> Chart:
         x=scale.axis(name),
         views=views,
         marks=marks,
-        legend=[*_legend("bar", slices), *([("dash", meaning)] if after else [])],
-        behind=_rare_bands(slices, scale),
+        legend=scale.legend("bar") + ([("dash", meaning)] if after else []),
+        behind=scale.bands(),
     )
 
 
 def error_chart(data: Data) -> Chart:
     """Mean squared error in every slice, beside that of predicting the mean."""
-    slices, errors = data["response"]["slices"], data["errors"]["slices"]
-    scale, found = _slice_scale(slices), [e[key] for e in errors for key in ("mse", "mean") if e[key]]
-    with_rows = [(i, s, e) for i, (s, e) in enumerate(zip(slices, errors, strict=True)) if e["mse"] is not None]
+    errors, scale = data["errors"]["slices"], SliceScale(data["response"]["slices"])
+    found = [e[key] for e in errors for key in ("mse", "mean") if e[key]]
+    with_rows = [(i, e) for i, e in enumerate(errors) if e["mse"] is not None]
     views, marks = [], []
     for view in (Scale(min(found) / 1.5, 1.5 * max(found), log=True), Scale(0.0, 1.05 * max(found))):
-        dots = [_shape(_dot(scale.middle(i), view(e["mse"])), _kind("dot", s), i) for i, s, e in with_rows]
-        views.append(view.view("mean squared error", [*_dashes([e["mean"] for e in errors], scale, view), *dots]))
-    for i, s, e in with_rows:
+        dots = [scale.shape(_dot(scale.middle(i), view(e["mse"])), "dot", i) for i, e in with_rows]
+        views.append(view.view("mean squared error", scale.dashes([e["mean"] for e in errors], view) + dots))
+    for i, e in with_rows:
         text = (
-            f"{span(s['low'], s['high'])}: {number(e['mse'])} on {counted(e['n_rows'], 'row')}, bias "
+            f"{span(scale.edges[i], scale.edges[i + 1])}: {number(e['mse'])} on {counted(e['n_rows'], 'row')}, bias "
             f"{number(e['bias'])}; the mean has {number(e['mean'])}"
         )
         marks.append((scale.middle(i), 0.0, text, i))
@@ -174,59 +212,60 @@ def error_chart(data: Data) -> Chart:
         x=scale.axis(f"observed {data['response']['name']}"),
         views=views,
         marks=marks,
-        legend=[*_legend("dot", slices), ("dash", "predicting the mean")],
-        behind=_rare_bands(slices, scale),
+        legend=[*scale.legend("dot"), ("dash", "predicting the mean")],
+        behind=scale.bands(),
     )
 
 
 def scatter_chart(data: Data) -> Chart:
     """Prediction against observation, on axes along which slices are equally wide; rare points are drawn last."""
-    name, slices, points = data["response"]["name"], data["response"]["slices"], data["errors"]["points"]
-    scale = _slice_scale(slices, INSET)
-    marks, paths = [], dict[int, list[str]]()
+    name, points = data["response"]["name"], data["errors"]["points"]
+    scale = SliceScale(data["response"]["slices"], INSET)
     columns = [points[key] for key in ("observed", "predicted", "slice")]
+    marks, paths = [], dict[int, str]()
     for x, y, observed, predicted, i in zip(scale(columns[0]), scale(columns[1]), *columns, strict=True):
         marks.append((x, y, f"observed {number(observed, 4)}, predicted {number(predicted, 4)}", i))
-        paths.setdefault(i, []).append(_dot(x, y))
-    order = sorted(paths, key=lambda i: (bool(slices[i]["rare"]), i))
-    ticks = scale.axis(name)["ticks"]
-    shapes = [_shape("".join(paths[i]), _kind("point", slices[i]), i) for i in order]
+        paths[i] = paths.get(i, "") + _dot(x, y)
+    last = sorted(paths, key=lambda i: (bool(scale.slices[i]["rare"]), i))
+    axis = scale.axis(f"predicted {name}")
     return Chart(
         name="points",
         title="Predicted against observed",
-        x=_axis(f"observed {name}", ticks),
-        views=[_view(_axis(f"predicted {name}", ticks), shapes)],
+        x={**axis, "title": f"observed {name}"},
+        views=[{"name": "linear", "axis": axis, "shapes": [scale.shape(paths[i], "point", i) for i in last]}],
         marks=marks,
-        legend=[*_legend("dot", slices), ("diagonal", "as observed")],
+        legend=[*scale.legend("dot"), ("diagonal", "as observed")],
         behind=[_shape(_line([(INSET, INSET), (100 - INSET, 100 - INSET)]), "diagonal")],
         near="xy",
     )
 
 
 def path_chart(path: Data) -> Chart:
-    """The criterion along the penalties (or the bandwidths), the chosen curve in front."""
+    """The criterion along the penalties (or the bandwidths), the chosen curve in front; high starts are cut off."""
     criterion = str(CRITERIA.get(path["criterion"], path["criterion"]))
     criterion += "" if path["scoring"] == "mse" else f" ({path['scoring']})"
-    curves = []
-    for one in sorted(path["curves"], key=lambda one: bool(one["chosen"])):
-        pairs = zip(path["x"], one["values"], strict=True)
-        curves.append((one, [(at, v) for at, v in pairs if at is not None and v is not None]))
-    along = [at for _, points in curves for at, _ in points]
-    x, y = Scale(min(along), max(along), log=True), _criterion_scale([[v for _, v in points] for _, points in curves])
+    curves = sorted(path["curves"], key=lambda one: bool(one["chosen"]))
+    lines = [
+        [(at, v) for at, v in zip(path["x"], one["values"], strict=True) if at is not None and v is not None]
+        for one in curves
+    ]
+    along, values = zip(*(point for line in lines for point in line), strict=True)
+    low, high, end = min(values), max(values), max(line[-1][1] for line in lines if line)
+    x, y = Scale(min(along), max(along), log=True), Scale(low, high)
+    if low > 0:
+        y = Scale(low / 1.1, 1.1 * (min(high, 1.3 * end) if end > low else high), log=True)
     shapes, marks = [], []
-    for one, points in curves:
+    for one, line in zip(curves, lines, strict=True):
         bandwidth = f", bandwidth {one['name']}" if one["name"] else ""
-        for at, v in points:
-            marks.append((x(at), y(v), f"{path['along']} {number(at)}{bandwidth}: {criterion} {number(v)}", None))
-        if points:
-            kind = "line chosen" if one["chosen"] else "line"
-            shapes.append(_shape(_line([(x(at), y(v)) for at, v in points]), kind))
+        points = [(x(at), y(v)) for at, v in line]
+        marks += _marks(points, [f"{path['along']} {number(at)}{bandwidth}: {criterion} {number(v)}" for at, v in line])
+        shapes += [_shape(_line(points), "line chosen" if one["chosen"] else "line")] if points else []
     choice = x(path["choice"])
     return Chart(
         name="path",
         title=f"How the {path['along']} was chosen",
         x=x.axis(path["along"], most=5),  # labels stand side by side
-        views=[_view(y.axis(criterion), shapes)],
+        views=[{"name": "linear", "axis": y.axis(criterion), "shapes": shapes}],
         marks=marks,
         legend=[("line chosen", "chosen"), *([("line", "other bandwidths")] if len(curves) > 1 else [])],
         behind=[_shape(_line([(choice, 0.0), (choice, 100.0)]), "chosen-at")],
@@ -234,38 +273,26 @@ def path_chart(path: Data) -> Chart:
     )
 
 
-def _criterion_scale(curves: list[list[float]]) -> Scale:
-    """Logarithmic where all values are positive; what rises far above where the curves end is cut off."""
-    values, ends = [v for curve in curves for v in curve], [curve[-1] for curve in curves if curve]
-    low, high = min(values), max(values)
-    high = min(high, 1.3 * max(ends)) if max(ends) > low > 0 else high
-    return Scale(low / 1.1, 1.1 * high, log=True) if low > 0 else Scale(low, high)
-
-
 def partial_charts(curves: list[Data]) -> Iterator[Chart]:
     """The mean prediction along one column each, on one scale; ticks at the foot are deciles of the column."""
     every = [value for one in curves for value in one["mean"]]
-    if not every:
-        return
-    room = ROOM * (max(every) - min(every) or 1.0)
-    y = Scale(min(every) - room, max(every) + room)
     for place, curve in enumerate(curves):
         if curve["kind"] == "level":
             continue
-        x = Scale(curve["values"][0], curve["values"][-1])
+        room = ROOM * (max(every) - min(every) or 1.0)
+        x, y = Scale(curve["values"][0], curve["values"][-1]), Scale(min(every) - room, max(every) + room)
         named = curve["labels"] or labels(curve["values"])
         points = [(x(value), y(mean)) for value, mean in zip(curve["values"], curve["mean"], strict=True)]
         axis = x.axis(curve["name"], most=3)
         if curve["kind"] != "number" or len(axis["ticks"]) < 2:  # dates, or no round numbers: the values themselves
             taken = sorted({0, (len(named) - 1) // 2, len(named) - 1})
-            axis = _axis(curve["name"], [(points[i][0], named[i]) for i in taken])
-        texts = [f"{name}: {amount(mean)}" for name, mean in zip(named, curve["mean"], strict=True)]
+            axis["ticks"] = [(points[i][0], named[i]) for i in taken]
         yield Chart(
             name=f"partial-{place}",
             title=curve["name"],
             x=axis,
             views=[y.view("mean prediction", [_shape(_line(points), "curve")], most=4)],
-            marks=_marks(points, texts),
+            marks=_marks(points, [f"{n}: {amount(mean)}" for n, mean in zip(named, curve["mean"], strict=True)]),
             behind=[_shape(f"M{x(at):.2f} 100V94", "rug") for at in curve["deciles"]],
         )
 
@@ -287,7 +314,7 @@ def learning_chart(data: Data) -> Chart:
     return Chart(
         name="learning",
         title="Would more rows help?",
-        x=_axis("rows of the fit, log scale", [(x(n), number(n)) for n in n_rows]),
+        x={"title": "rows of the fit, log scale", "ticks": [(x(n), number(n)) for n in n_rows]},
         views=[y.view(f"RMSE of {data['response']['name']}", shapes)],
         marks=_marks([*points, ahead], [*texts, f"{counted(twice, 'row')}: about {amount(found['twice'])}"]),
         legend=[("dot", "fits"), ("diagonal", "twice the rows, by the last slope")],
@@ -296,15 +323,16 @@ def learning_chart(data: Data) -> Chart:
 
 def level_chart(data: Data) -> Chart:
     """Levels that one in so many rows exceeds, as stated, and as counted among the rows of the report."""
-    levels, n_rows = data["errors"]["likely"]["levels"], data["errors"]["n_rows"]
-    x = Scale(levels[0]["period"] / 1.3, 1.3 * levels[-1]["period"], log=True)
-    low, high = min(one["level"] for one in levels), max(one["level"] for one in levels)
+    found, n_rows = data["errors"]["likely"]["levels"], data["errors"]["n_rows"]
+    periods, levels = [one["period"] for one in found], [one["level"] for one in found]
+    low, high = min(levels), max(levels)
     low = 0.0 if 0 <= low < 0.5 * high else low
+    x = Scale(periods[0] / 1.3, 1.3 * periods[-1], log=True)
     y = Scale(low, high + ROOM * (high - low or 1.0))
-    points = [(x(one["period"]), y(one["level"])) for one in levels]
-    counts = [(x(n_rows / one["counted"]), y(one["level"])) for one in levels if one["counted"]]
-    shapes = [_shape(_line(points), "curve"), *(_shape(_dot(*point), "dot rare") for point in counts)]
-    texts = [f"one in {number(one['period'])} rows: more than {amount(one['level'])}" for one in levels]
+    points = [(x(period), y(level)) for period, level in zip(periods, levels, strict=True)]
+    dots = [_dot(x(n_rows / one["counted"]), y(one["level"])) for one in found if one["counted"]]
+    shapes = [_shape(_line(points), "curve"), *(_shape(dot, "dot rare") for dot in dots)]
+    texts = [f"one in {number(one['period'])} rows: more than {amount(one['level'])}" for one in found]
     return Chart(
         name="levels",
         title="What one in so many rows exceeds",
@@ -315,48 +343,12 @@ def level_chart(data: Data) -> Chart:
     )
 
 
-def _slice_scale(slices: list[Data], inset: float = 0.0) -> SliceScale:
-    """The scale along which every slice, or group of slices, has the same width."""
-    edges = [s["low"] for s in slices] + [slices[-1]["high"]]
-    return SliceScale(edges, [100.0 * i / len(slices) for i in range(len(edges))], inset)
-
-
-def _axis(title: str, ticks: list[tuple[float, str]]) -> Axis:
-    return {"title": title, "ticks": ticks}
-
-
-def _view(axis: Axis, shapes: Sequence[Shape], name: str = "linear") -> Data:
-    return {"name": name, "axis": axis, "shapes": shapes}
-
-
 def _shape(path: str, kind: str, i: int | None = None) -> Shape:
     return {"path": path, "kind": kind, "slice": i}
 
 
 def _marks(points: Sequence[Point], texts: Sequence[str]) -> list[Mark]:
     return [(x, y, text, None) for (x, y), text in zip(points, texts, strict=True)]
-
-
-def _bar(scale: SliceScale, i: int, height: float, s: Data) -> Shape:
-    """A bar that stands on the axis, with a little room beside it."""
-    left, right = scale.places[i], scale.places[i + 1]
-    room = min(0.15 * (right - left), 0.3)
-    path = f"M{_short(left + room)} 100V{_short(100 - height)}H{_short(right - room)}V100Z"
-    return _shape(path, _kind("bar", s), i)
-
-
-def _dashes(values: Sequence[float | None], scale: SliceScale, view: Scale) -> list[Shape]:
-    """Level lines, one a slice."""
-    ends = [(_short(left), _short(right)) for left, right in zip(scale.places[:-1], scale.places[1:], strict=True)]
-    paths = [(i, f"M{ends[i][0]} {_short(100 - view(v))}H{ends[i][1]}") for i, v in enumerate(values) if v]
-    return [_shape(path, "dash", i) for i, path in paths]
-
-
-def _rare_bands(slices: list[Data], scale: SliceScale) -> list[Shape]:
-    """The rare region, behind everything."""
-    runs = [list(run) for rare, run in groupby(range(len(slices)), lambda i: bool(slices[i]["rare"])) if rare]
-    ends = [(scale.places[run[0]], scale.places[run[-1] + 1]) for run in runs]
-    return [_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band") for left, right in ends]
 
 
 def _dot(x: float, y: float) -> str:
@@ -369,15 +361,7 @@ def _line(points: Sequence[Point]) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
-
-
-def _kind(name: str, s: Data) -> str:
-    return f"{name} rare" if s["rare"] else name
-
-
-def _legend(name: str, slices: list[Data]) -> list[tuple[str, str]]:
-    return [(name, "common"), *([(f"{name} rare", "rare")] if any(s["rare"] for s in slices) else [])]
+    return f"{round(value, 2):g}"
 
 
 def _tick(value: float) -> str:
