@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyFloatArray: TypeAlias = npt.NDArray[np.floating]  # single or double precision
 
+Data: TypeAlias = dict[str, Any]  # plain data, as JSON holds it
 Auto: TypeAlias = Literal["auto"]
 Bandwidth: TypeAlias = float | Literal["median", "auto"]
 Bounds: TypeAlias = Literal["auto"] | Sequence[float | None] | None  # "auto", none, or (low, high)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import plain
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.plan import nodes_for, width_of
 from skewridge.centers.ladder import most_tried
@@ -114,7 +114,7 @@ class Diagnosis:
         turns = np.flatnonzero(np.diff(np.r_[False, self.rare, False]))
         return [(float(self.edges[low]), float(self.edges[high])) for low, high in turns.reshape(-1, 2)]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Return everything as plain data."""
         return {**plain(self), "shares": plain(self.shares), "rare_ranges": plain(self.rare_ranges)}
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import compact, plain
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.metrics import rare_region
 from skewridge.tables.columns import LISTED, Column, codes_of, levels_of
@@ -140,7 +140,7 @@ def drivers(
     output: int | None = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> Data:
     """Return what drives a fitted model, by column of the table that it takes, as plain data.
 
     A column's importance is what the model loses when the column takes the values of other rows: a column of text or
@@ -209,7 +209,7 @@ def _prediction(model: Any, output: int | None, rows: Any) -> FloatArray:
 
 def _importances(
     predict: Predict, rows: RawRows, y: FloatArray, rare: BoolArray, weights: FloatArray, random: np.random.Generator
-) -> dict[str, Any]:
+) -> Data:
     """Errors of the first n rows, whose response is y, and what every column is worth, the most important first.
 
     Values of other rows are those of the rows after the first n; a row stands for ``weights`` rows of its kind.
@@ -256,7 +256,7 @@ def _root(squares: FloatArray, weights: FloatArray) -> float:
     return float(np.sqrt(np.maximum(0.0, squares @ weights / total))) if total else np.nan
 
 
-def _dependence(predict: Predict, rows: RawRows, places: list[int], random: np.random.Generator) -> dict[str, Any]:
+def _dependence(predict: Predict, rows: RawRows, places: list[int], random: np.random.Generator) -> Data:
     """The mean prediction along columns that have several values, and over a grid of the first two of them."""
     some = np.sort(random.choice(len(rows), min(len(rows), N_BACKGROUND), replace=False))
     coded = {place: rows.coded(place) for place in places}
@@ -288,7 +288,7 @@ def _dependence(predict: Predict, rows: RawRows, places: list[int], random: np.r
     return {"partial": curves, "pair": pair}
 
 
-def _grid(column: Coded, most: int) -> tuple[IntArray, dict[str, Any]]:
+def _grid(column: Coded, most: int) -> tuple[IntArray, Data]:
     """Rows (g,) that have observed values, and the axis of these: kind, values (g,) and, but for numbers, labels.
 
     Values ascend, evenly by rank; of levels there are the most frequent in their order.
@@ -318,7 +318,7 @@ def _means(predict: Predict, rows: RawRows, some: IntArray, exchanged: dict[int,
     return found.reshape(n_values, len(some)).mean(axis=1)
 
 
-def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | None = None) -> str:
+def dependence_in_words(target: str, partial: Data, rmse: float | None = None) -> str:
     """What the mean prediction does along a column, by ``drivers(...)["partial"]``; it may be flat beside the error.
 
     Examples
@@ -348,7 +348,7 @@ def dependence_in_words(target: str, partial: Mapping[str, Any], rmse: float | N
     return f"{target} goes up and down along {name}: {ends}"
 
 
-def explain_row(model: Any, X: Any, row: int, *, seed: int = 0) -> dict[str, Any]:
+def explain_row(model: Any, X: Any, row: int, *, seed: int = 0) -> Data:
     """Return a row's prediction and what every column adds to it, as plain data.
 
     A column's effect is the prediction minus the mean prediction of the same row with the column's values of other
@@ -409,7 +409,7 @@ def explain_row(model: Any, X: Any, row: int, *, seed: int = 0) -> dict[str, Any
 
 def learning_curve(
     model: Any, X: Any, y: Any, X_new: Any, y_new: Any, *, output: int | None = None, seed: int = 0
-) -> dict[str, Any] | None:
+) -> Data | None:
     """The error on new rows of fits to fewer rows, and what twice the rows would make of it; None below 160 rows.
 
     Two further fits of copies of the model, to a quarter and to half of the rows, at most 1,000 and 4,000 of them; its

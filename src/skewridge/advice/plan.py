@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skewridge._messages import plain
-from skewridge._typing import FloatArray
+from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
 from skewridge.advice.pace import stage_seconds
 from skewridge.centers.cross_validation import pass_work
@@ -75,7 +75,7 @@ class FitPlan(Plan):
     costs: tuple[Cost, ...] = ()
     refusal: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Return everything as plain data."""
         return dict(plain(self))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import plain
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_vector, format_bytes
 from skewridge.advice.plan import FitPlan
 from skewridge.metrics import rare_region, rare_slices, slice_mse
@@ -26,7 +26,7 @@ MOST_FEATURES = 20
 class Display:
     """A display: data in, a drawing out."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: Data) -> None:
         self.data = data
 
     def plot(self, ax: Any = None) -> Any:
@@ -192,7 +192,7 @@ class SearchDisplay(Display):
 class _RowsDisplay(Display):
     """A display of rows with their predictions."""
 
-    _data_of: Callable[..., dict[str, Any]]  # (y, predicted, y_ref, slices) -> data
+    _data_of: Callable[..., Data]  # (y, predicted, y_ref, slices) -> data
 
     @classmethod
     def from_estimator(
@@ -225,7 +225,7 @@ class SliceErrorDisplay(_RowsDisplay):
     """
 
     @staticmethod
-    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> dict[str, Any]:
+    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> Data:
         edges = slice_edges(ref, slices)
         rows, ref_rows = (np.bincount(slice_labels(of, edges), minlength=len(edges) - 1) for of in (y, ref))
         return {
@@ -251,7 +251,7 @@ class PredictionDisplay(_RowsDisplay):
     """Predicted against observed values, the rare region marked; at most 5,000 common rows are drawn."""
 
     @staticmethod
-    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> dict[str, Any]:
+    def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> Data:
         rare = rare_region(y, ref, slices=slices)
         errors = (y - predicted) ** 2
         shown = np.sort(np.r_[np.flatnonzero(rare), thinned(np.flatnonzero(~rare))])
@@ -324,7 +324,7 @@ class CostDisplay(Display):
         ax.set(xscale="log", xlabel="operations of one fit (log scale)", xlim=(min(flops) / 5, max(flops) * 100))
 
 
-def tuning_curves(tuning: Any) -> dict[str, Any]:
+def tuning_curves(tuning: Any) -> Data:
     """The criterion along penalties (or bandwidths, where only those were searched), one curve a bandwidth."""
     tuning = _of_level_one(tuning)
     if tuning is None:
@@ -348,7 +348,7 @@ def tuning_curves(tuning: Any) -> dict[str, Any]:
     return plain({**measure, **axis, "curves": curves})
 
 
-def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> dict[str, Any]:
+def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> Data:
     """Features by their importance, the largest first, at most 20 of them; ``rare`` is that where y is rare."""
     values = check_vector("importances", importances)
     names = [f"x{i}" for i in range(len(values))] if names is None else [str(name) for name in names]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import plain
-from skewridge._typing import FloatArray
+from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_integer, check_real, check_vector, check_weights
 from skewridge.metrics import pit, reliability
 from skewridge.plots.displays import BLUE, GRAY, MOST_POINTS, PINK, RED, Display, thinned
@@ -251,7 +251,7 @@ class ReturnLevelDisplay(Display):
             total += _of_first_output(exceeded, 2).sum(axis=0)
         rates = total / len(X)
         finite = rates > 0  # a level that is never exceeded has no period
-        data: dict[str, Any] = {"level": levels[finite], "period": 1.0 / (rates[finite] * per_period), "unit": period}
+        data: Data = {"level": levels[finite], "period": 1.0 / (rates[finite] * per_period), "unit": period}
         data["band"] = None if band is None else [check_vector("band", end, len(levels))[finite] for end in band]
         data["rows"] = None
         if y is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from skewridge._atomic import atomic_file, check_target
 from skewridge._messages import plain
+from skewridge._typing import Data
 from skewridge._validation import check_real
 from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of
@@ -20,7 +21,7 @@ __all__ = ["checksum", "collect", "render", "report"]
 
 FORMAT = 2
 
-SECTIONS: dict[str, Callable[[ReportInput], dict[str, Any]]] = {
+SECTIONS: dict[str, Callable[[ReportInput], Data]] = {
     "cautions": cautions,
     "trust": trust,
     "where": where,
@@ -122,7 +123,7 @@ def collect(
     title: str | None = None,
     baselines: Mapping[str, Any] | None = None,
     train: tuple[Any, Any] | None = None,
-) -> dict[str, Any]:
+) -> Data:
     """Return what a report tells as plain data that JSON holds; the parameters are those of :func:`report`.
 
     Examples

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import amount, counted, labels, number, percent, rounded, span
+from skewridge._typing import Data
 
-Data = dict[str, Any]
-Axis = dict[str, Any]  # title; ticks, pairs of a place from the left or the bottom and a label
-Shape = dict[str, Any]  # path, of SVG; kind, its class; slice that it belongs to, or None
+Axis = Data  # title; ticks, pairs of a place from the left or the bottom and a label
+Shape = Data  # path, of SVG; kind, its class; slice that it belongs to, or None
 Mark = tuple[float, float, str, int | None]  # a place that can be pointed at, what it says, and its slice
 Point = tuple[float, float]
 

@@ -13,23 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.advice.diagnose import Diagnosis, diagnose
 from skewridge.advice.explain import RawRows, drivers, learning_curve, raw_rows
-from skewridge.metrics import rare_region
+from skewridge.metrics import figures, rare_region
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import slice_labels
+from skewridge.tables.out_of_range import Outside, outside_fit
 
 COVERAGE = 0.9  # of intervals
 MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
 SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span the estimate, and what they are called
-
-_REMEMBERED = (
-    ("center_rows_", "centers_"),
-    ("knot_rows_", "knots_"),
-    (None, "X_fit_"),
-)
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,22 @@ class ReportInput:
         """Which rows are rare by their prediction, (n,)."""
         return rare_region(self.predicted, self.y_ref, slices=self.rule) & self.sliced
 
+    @property
+    def regions(self) -> dict[str, BoolArray]:
+        """All rows, and those that are rare, by what names of their errors begin with."""
+        return {"": np.ones(len(self.y), dtype=bool), "rare_": self.rare}
+
+    @cached_property
+    def methods(self) -> list[Data]:
+        """The errors of the model, and of every baseline."""
+        named = [(type(self.fitted).__name__, self.predicted), *self.baselines.items()]
+        return [{"name": name, **figures(self.y, values, self.rare)} for name, values in named]
+
+    @property
+    def risk(self) -> Any:
+        """The error that the model states for rows it has not seen; None where it states none."""
+        return self.of_output(getattr(self.fitted, "risk_", None))
+
     @cached_property
     def forecaster(self) -> Any:
         """The model with its errors on unseen rows, which intervals are made of; None where that takes further fits."""
@@ -86,7 +97,9 @@ class ReportInput:
 
     @cached_property
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """The ends of every row's interval, (n,) each."""
+        """The ends of every row's interval, (n,) each; nan of a model without intervals."""
+        if self.forecaster is None:
+            return np.full(len(self.y), np.nan), np.full(len(self.y), np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # infinite ones are counted
             low, high = self.forecaster.predict_interval(self.inputs, COVERAGE)
@@ -99,30 +112,31 @@ class ReportInput:
         return (low <= self.y) & (self.y <= high)
 
     @cached_property
+    def outside(self) -> list[Outside]:
+        """The columns that put rows outside the range of the fit, by the columns of a lone TableEncoder."""
+        model = getattr(self.model, "best_estimator_", self.model)
+        alone = hasattr(model, "steps") and len(model.steps) == 2
+        columns = getattr(model.steps[0][1], "columns_", ()) if alone else ()
+        return outside_fit(self.fitted, self.inputs, self.features, columns)
+
+    @cached_property
     def raw(self) -> RawRows:
         """The rows as they came, by column."""
         named = len(self.features) == np.shape(self.X)[1]
         return raw_rows(self.model, self.X, np.arange(len(self.y)), self.features if named else None)
 
     @cached_property
-    def drivers(self) -> dict[str, Any]:
+    def drivers(self) -> Data:
         """What drives the model, by column."""
         how = {"y_ref": self.y_ref, "slices": self.rule, "output": self.output}
         return drivers(self.model, self.raw.table, self.y, names=self.raw.names, **how)
 
     @cached_property
-    def learning(self) -> dict[str, Any] | None:
+    def learning(self) -> Data | None:
         """The errors of fits to fewer rows, where the rows of the fit are known."""
         if self.train is None:
             return None
         return learning_curve(self.model, *self.train, self.X, self.y, output=self.output)
-
-    @cached_property
-    def table_columns(self) -> tuple[Any, ...]:
-        """The columns that a TableEncoder has learned, where it alone stands before the estimator."""
-        model = getattr(self.model, "best_estimator_", self.model)
-        alone = hasattr(model, "steps") and len(model.steps) == 2
-        return tuple(getattr(model.steps[0][1], "columns_", ())) if alone else ()
 
     @cached_property
     def starts(self) -> IntArray:
@@ -165,9 +179,19 @@ def make_input(
     fitted, inputs, features = _opened(model, X)
     seen = _seen(fitted, inputs, response, output)
     reference = response if y_ref is None else _one_output("y_ref", y_ref, output)
-    rule = choose_rule(reference, _rule(fitted, slices, reference), np.ones(len(reference)))
+    if isinstance(slices, str) and slices == "auto":
+        slices = getattr(fitted, "slices", "auto")
+        if np.ndim(slices) == 1:  # the outer edges need not cover the rows that the model is evaluated by
+            slices = np.r_[min(slices[0], reference.min()), slices[1:-1], max(slices[-1], reference.max())]
+        elif slices == 1:
+            slices = "auto"  # of diagnose: one slice tells nothing
+    rule = choose_rule(reference, slices, np.ones(len(reference)))
     columns = getattr(y, "columns", None)
     name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
+    others = {
+        str(name): check_vector(f"baseline {name!r}", values, len(response))
+        for name, values in (baselines or {}).items()
+    }
     return ReportInput(
         model=model,
         fitted=fitted,
@@ -183,10 +207,7 @@ def make_input(
         diagnosis=diagnose(reference, slices=rule, n_nodes=1),
         features=features,
         target="y" if name is None else str(name),
-        baselines={
-            str(name): check_vector(f"baseline {name!r}", values, len(response))
-            for name, values in (baselines or {}).items()
-        },
+        baselines={"the mean": np.full(len(response), reference.mean()), **others},
         train=train,
     )
 
@@ -200,9 +221,14 @@ def has(fitted: Any, *paths: str) -> bool:
     return True
 
 
-def known(**parts: Any) -> dict[str, Any]:
+def known(**parts: Any) -> Data:
     """The parts of a section that have something to say."""
     return {name: value for name, value in parts.items() if value is not None}
+
+
+def as_records(**columns: Any) -> list[Data]:
+    """Columns of as many values each as a list of rows."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _one_output(name: str, values: Any, output: int | None) -> FloatArray:
@@ -236,16 +262,6 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return fitted, inputs, names
 
 
-def _rule(fitted: Any, slices: Any, y_ref: FloatArray) -> Any:
-    """The rule asked for; "auto" is the model's own where it cuts y into several slices, else "auto" of diagnose."""
-    own = getattr(fitted, "slices", "auto")
-    if not (isinstance(slices, str) and slices == "auto"):
-        return slices
-    if np.ndim(own) == 1:  # edges: the outer ones need not cover the rows that the model is evaluated by
-        return np.r_[min(own[0], y_ref.min()), own[1:-1], max(own[-1], y_ref.max())]
-    return "auto" if own == 1 else own
-
-
 def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 
@@ -258,16 +274,17 @@ def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None
         values, counts = np.unique(own, return_counts=True)  # without rows of weight 0
         there = [np.count_nonzero(y == value) for value in values]
         return len(fitted.loo_prediction_) == len(y) and bool(np.all(counts <= there))
-    for places, points in _REMEMBERED:
-        if has(fitted, points) and (places is None or has(fitted, places)):
-            remembered = getattr(fitted, points)
-            rows = np.arange(len(remembered)) if places is None else getattr(fitted, places)
-            n_rows = np.shape(X)[0]
-            if rows.max() >= n_rows or (places is None and len(remembered) != n_rows):
-                return False
-            values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
-            return np.array_equal(np.asarray(values, dtype=np.float64), remembered)
-    return None
+    points = next((name for name in ("centers_", "knots_", "X_fit_") if has(fitted, name)), None)
+    if points is None:
+        return None
+    remembered = getattr(fitted, points)
+    rows = next((getattr(fitted, name) for name in SUPPORT if has(fitted, name)), None)
+    if rows is None:  # all of them
+        rows = np.arange(len(y))
+    if rows.max() >= len(y) or len(rows) != len(remembered):
+        return False
+    values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
+    return np.array_equal(np.asarray(values, dtype=np.float64), remembered)
 
 
 def _may_be_training(fitted: Any, n_rows: int) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from skewridge._messages import amount, counted, labels, number, percent, span
+from skewridge._typing import Data
 from skewridge._validation import format_bytes
 from skewridge.reporting._charts import Chart, charts
 
@@ -59,7 +60,7 @@ def check_extra() -> None:
         ) from error
 
 
-def render(data: dict[str, Any]) -> str:
+def render(data: Data) -> str:
     """Return the page that tells what :func:`collect` found; everything in it that came from data is escaped.
 
     Examples
@@ -91,7 +92,7 @@ def render(data: dict[str, Any]) -> str:
     )
 
 
-def shades(rows: list[list[float]]) -> dict[str, Any]:
+def shades(rows: list[list[float]]) -> Data:
     """Return the cells of a heat map, each an amount and from 0 to 50 how dark it is, and their unit.
 
     Examples
@@ -114,7 +115,7 @@ def _value(given: Any) -> str:
     return number(given, 4) if isinstance(given, float) else str(given)
 
 
-def _live(data: dict[str, Any], drawn: dict[str, Chart]) -> dict[str, Any]:
+def _live(data: Data, drawn: dict[str, Chart]) -> Data:
     """Data for the page's script: the marks of every chart, and rows and squared errors of every slice."""
     slices = [
         {

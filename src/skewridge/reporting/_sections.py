@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from skewridge._messages import row_name, span
+from skewridge._typing import Data
 from skewridge._version import __version__
 from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_heavy
 from skewridge.advice.plan import plan
 from skewridge.nodes.planning import make_plan
 from skewridge.plots.displays import importance_bars, tuning_curves
-from skewridge.reporting._errors import by_column, by_prediction
-from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, has, known
+from skewridge.reporting._errors import where
+from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, as_records, has, known
 from skewridge.tables.columns import row_label
-from skewridge.tables.out_of_range import outside_fit, outside_text
+from skewridge.tables.out_of_range import outside_text
 from skewridge.two_levels.planning import bytes_per_row, levels_bytes, levels_flops
 
 FEW_ROWS = 10  # rare rows below which an error is hardly more than an anecdote; rows that a caution names
@@ -56,11 +57,9 @@ def _cautions_of_rows(case: ReportInput) -> Iterator[tuple[str, str]]:
     spread = case.y - case.y_ref.mean()
     if n_rare and np.sum(case.error[case.rare] ** 2) >= np.sum(spread[case.rare] ** 2):
         yield "worse_than_the_mean", "Where the response is rare the model is no better than predicting the mean."
-    if has(case.fitted, "feature_min_in_", "feature_max_in_"):
-        found = outside_fit(case.fitted, case.inputs, case.features, case.table_columns)
-        if found:
-            text = outside_text(found, len(case.y), lambda place: row_label(case.X, place, first=0))
-            yield "outside_the_fit", text
+    if case.outside:
+        text = outside_text(case.outside, len(case.y), lambda place: row_label(case.X, place, first=0))
+        yield "outside_the_fit", text
     n_negative = int(np.count_nonzero(case.predicted < 0))
     if n_negative and case.knows_training and case.y_ref.min() >= 0:
         yield (
@@ -74,8 +73,9 @@ def _cautions_of_rows(case: ReportInput) -> Iterator[tuple[str, str]]:
 
 def _caution_of_coverage(case: ReportInput) -> Iterator[tuple[str, str]]:
     """Bands of the prediction and fifths of columns where intervals hold too few or too many responses."""
-    bands = [("the prediction", band) for band in by_prediction(case)]
-    bands += [(column["name"], band) for column in by_column(case) for band in column["bands"]]
+    found = where(case)
+    bands = [("the prediction", band) for band in found["by_prediction"]]
+    bands += [(column["name"], band) for column in found["columns"] for band in column["bands"]]
     off = [(name, band) for name, band in bands if band["off"]]
     if not off:
         return
@@ -111,7 +111,7 @@ def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
             f"Training rows {', '.join(rows)}{more} dominate the fit: row {rows[0]} alone moves the fitted values by "
             f"{tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong.",
         )
-    risk = case.of_output(getattr(fitted, "risk_", None))
+    risk = case.risk
     if risk is not None and risk.dominant_row is not None:
         yield (
             "dominant_row",
@@ -145,7 +145,7 @@ def _about_heavy(case: ReportInput) -> list[str]:
     return about_heavy(sorted(found.values(), key=lambda column: -column.reach))
 
 
-def response(case: ReportInput) -> dict[str, Any]:
+def response(case: ReportInput) -> Data:
     """The response: its shape and its slices."""
     y, found = case.y_ref, case.diagnosis
     return {
@@ -158,7 +158,7 @@ def response(case: ReportInput) -> dict[str, Any]:
             "mean": y.mean(),
             "deviation": y.std(),
             "skewness": found.skewness,
-            "quantiles": [{"share": share, "value": np.quantile(y, share)} for share in SHARES],
+            "quantiles": as_records(share=SHARES, value=np.quantile(y, SHARES)),
             "scenario": found.scenario,
             "verdict": NAMES[found.scenario] if case.sliced else "constant",
             "matters": found.matters,
@@ -180,40 +180,42 @@ def response(case: ReportInput) -> dict[str, Any]:
     }
 
 
-def _response_slices(case: ReportInput) -> list[dict[str, Any]]:
+def _response_slices(case: ReportInput) -> list[Data]:
     """Slices in ascending order, neighbours together where there are too many to show.
 
     ``copies`` are what Algorithm 2 with tau = 1 gives a row, on average over the rows of a group; a group is rare where
     most of its rows are, or of its slices where it has no rows.
     """
     found, starts = case.diagnosis, case.starts
-    counts = np.add.reduceat(found.counts, starts)
     stops = np.r_[starts[1:], len(found.counts)]
-    copied = np.add.reduceat(found.counts * found.copies, starts)
+    counts = np.add.reduceat(found.counts, starts)
+    copies = np.add.reduceat(found.counts * found.copies, starts) / np.maximum(counts, 1)
     weights = np.where(np.repeat(counts, stops - starts) > 0, found.counts, 1)
-    rare = np.add.reduceat(weights * found.rare, starts) / np.add.reduceat(weights, starts) > 0.5
-    return [
-        {
-            "n_slices": stop - start,
-            "low": found.edges[start],
-            "high": found.edges[stop],
-            "count": count,
-            "share": count / found.n_rows,
-            "copies": copies / count if count else 0.0,
-            "rare": is_rare,
-        }
-        for start, stop, count, copies, is_rare in zip(starts, stops, counts, copied, rare, strict=True)
-    ]
+    rare = np.add.reduceat(weights * found.rare, starts) / np.add.reduceat(weights, starts)
+    return as_records(
+        n_slices=stops - starts,
+        low=found.edges[starts],
+        high=found.edges[stops],
+        count=counts,
+        share=counts / found.n_rows,
+        copies=copies,
+        rare=rare > 0.5,
+    )
 
 
-def method(case: ReportInput) -> dict[str, Any]:
+def method(case: ReportInput) -> Data:
     """Parameters given and chosen, nodes or centres, and how they were chosen."""
     fitted = case.fitted
     tuning: Any = getattr(fitted, "tuning_", None)
     tuning = getattr(tuning, "level_one", tuning)
     searched = has(tuning, "penalties", "values", "margins") and np.count_nonzero(np.isfinite(tuning.values)) > 1
-    tried = getattr(tuning, "tried", ())
-    support = next((name for name in reversed(SUPPORT) if has(fitted, name)), None)
+    scales = None
+    if has(fitted, "risk_", "feature_scale_", "dropped_features_"):
+        own = np.asarray(fitted.feature_scale_)
+        scales = _bars(case, own if own.ndim == 1 else own[:, case.output or 0])
+    if scales is not None:  # and the columns that no fit sees
+        dropped = [case.features[name] if isinstance(name, int) else name for name in fitted.dropped_features_]
+        scales["dropped"] = dropped
     return known(
         estimator={
             "name": type(fitted).__name__,
@@ -224,21 +226,32 @@ def method(case: ReportInput) -> dict[str, Any]:
         settings=_settings(fitted) if has(fitted, "get_params") else None,
         slices=_fit_slices(case) if has(fitted, "slices_.copies", "slices_.labels") else None,
         nodes=_nodes(fitted.allocation_.sizes) if has(fitted, "allocation_.sizes") else None,
-        support=_support(case, support) if support else None,
+        support=_support(case),
         path=tuning_curves(tuning) if searched else None,
-        tried=[{name: shown(value) for name, value in one.items()} for one in tried] or None,
-        scales=_scales(case) if has(fitted, "risk_", "feature_scale_", "dropped_features_") else None,
-        importances=_importances(case),
+        tried=[{name: shown(value) for name, value in one.items()} for one in getattr(tuning, "tried", ())] or None,
+        scales=scales,
+        importances=_bars(
+            case, getattr(fitted, "feature_importances_", None), getattr(fitted, "rare_importances_", None)
+        ),
     )
 
 
-def _settings(fitted: Any) -> list[dict[str, Any]]:
+def _bars(case: ReportInput, values: Any, rare: Any = None) -> Data | None:
+    """The features with the largest values, and what these are where the response is rare; None without one each."""
+    return importance_bars(values, case.features, rare) if np.shape(values) == (len(case.features),) else None
+
+
+def _settings(fitted: Any) -> list[Data]:
     """Every parameter as it was asked for, what a fit took for it, and what else a fit found."""
-    given = fitted.get_params(deep=False)
     found = {name: value for name, value in vars(fitted).items() if name.endswith("_") and name[0] != "_"}
-    asked = [{"name": n, "asked": shown(v), "taken": _taken(found.pop(f"{n}_", None))} for n, v in given.items()]
+    settings = []
+    for name, value in fitted.get_params(deep=False).items():
+        taken = found.pop(f"{name}_", None)
+        if isinstance(taken, np.ndarray) and taken.ndim == 1 and taken.dtype.kind == "f" and taken.size:
+            taken = f"{taken.min():.3g} to {taken.max():.3g} ({taken.size} values)"
+        settings.append({"name": name, "asked": shown(value), "taken": taken if isinstance(taken, SINGLE) else None})
     single = {name: value for name, value in found.items() if isinstance(value, SINGLE)}
-    return asked + [{"name": name, "asked": None, "taken": value} for name, value in sorted(single.items())]
+    return settings + [{"name": name, "asked": None, "taken": value} for name, value in sorted(single.items())]
 
 
 def shown(value: Any) -> Any:
@@ -249,23 +262,13 @@ def shown(value: Any) -> Any:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def _taken(value: Any) -> Any:
-    """A single value, the span of several numbers, or nothing."""
-    if isinstance(value, SINGLE):
-        return value
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind != "f" or not value.size:
-        return None
-    return f"{value.min():.3g} to {value.max():.3g} ({value.size} values)"
-
-
-def _fit_slices(case: ReportInput) -> dict[str, Any]:
+def _fit_slices(case: ReportInput) -> Data:
     """How the response was cut for the fit; copies a row, on average, in the slices of the report."""
     slices = case.fitted.slices_
     copies = None
     if case.knows_training:
-        rows = case.bar_sums(case.y_ref)
         sums = case.bar_sums(case.y_ref, slices.copies[slices.labels].astype(np.float64))
-        copies = np.divide(sums, rows, out=np.zeros(len(rows)), where=rows > 0)
+        copies = sums / np.maximum(case.bar_sums(case.y_ref), 1)
     return known(
         n_slices=len(slices),
         n_occupied=len(slices.occupied),
@@ -276,7 +279,7 @@ def _fit_slices(case: ReportInput) -> dict[str, Any]:
     )
 
 
-def _nodes(sizes: Any) -> dict[str, Any]:
+def _nodes(sizes: Any) -> Data:
     return {
         "n_nodes": len(sizes),
         "n_distinct": sizes.sum(),
@@ -286,66 +289,41 @@ def _nodes(sizes: Any) -> dict[str, Any]:
     }
 
 
-def _support(case: ReportInput, name: str) -> dict[str, Any]:
+def _support(case: ReportInput) -> Data | None:
     """The rows that span the estimate, their number, and their number in every slice of the report."""
-    rows = getattr(case.fitted, name)
-    per_slice = case.bar_sums(case.y_ref[rows]) if case.knows_training else None
-    return known(kind=SUPPORT[name], n_rows=len(rows), per_slice=per_slice)
+    for name, kind in SUPPORT.items():
+        if has(case.fitted, name):
+            rows = getattr(case.fitted, name)
+            per_slice = case.bar_sums(case.y_ref[rows]) if case.knows_training else None
+            return known(kind=kind, n_rows=len(rows), per_slice=per_slice)
+    return None
 
 
-def _scales(case: ReportInput) -> dict[str, Any] | None:
-    """The largest learned scales, the largest first, and the columns that no fit sees."""
-    scales = np.asarray(case.fitted.feature_scale_)
-    own = scales[:, case.output or 0] if scales.ndim == 2 else scales
-    if own.shape != (len(case.features),):
-        return None
-    unused = case.fitted.dropped_features_
-    dropped = [case.features[name] if isinstance(name, int) else name for name in unused]
-    return {**importance_bars(own, case.features), "dropped": dropped}
-
-
-def _importances(case: ReportInput) -> dict[str, Any] | None:
-    """The most important features, the largest first, and what they are worth where the response is rare."""
-    values: Any = getattr(case.fitted, "feature_importances_", None)
-    if np.shape(values) != (len(case.features),):
-        return None
-    return importance_bars(values, case.features, getattr(case.fitted, "rare_importances_", None))
-
-
-def cost(case: ReportInput) -> dict[str, Any]:
+def cost(case: ReportInput) -> Data:
     """The cost of the fit and of a prediction, beside other ways to fit."""
-    fitted = case.fitted
-    if not has(fitted, "n_features_in_"):
-        return known(n_fits=_n_fits(fitted), prediction=_prediction_cost(case))
-    ways = None
-    if case.knows_training:
+    fitted, fit, ways = case.fitted, None, None
+    if case.knows_training and has(fitted, "n_features_in_"):
         settings = {name: getattr(fitted, name) for name in ("oversampling", "max_per_slice") if hasattr(fitted, name)}
         n_centers, n_nodes = (getattr(fitted, name, "auto") for name in ("n_centers_", "n_nodes_"))
         size = {"n_features": fitted.n_features_in_, "n_nodes": n_nodes, "n_centers": n_centers}
-        ways = plan(case.y_ref, slices=case.rule, **size, **settings).costs
-    fit = None
+        costs = plan(case.y_ref, slices=case.rule, **size, **settings).costs
+        ways = [{name: getattr(way, name) for name in ("fit", "n_bytes", "n_flops", "fits")} for way in costs]
+        if has(fitted, "centers_", "center_rows_"):  # of a pass over the rows with every setting known
+            fit = {"n_flops": costs[1].n_flops, "n_bytes": costs[1].n_bytes, "n_rows": len(case.y_ref)}
     if has(fitted, "loo_prediction_"):  # of the whole fit, learning included, on one thread
         size = _level_size(case)
         fit = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": size.n_rows}
-    elif has(fitted, "centers_", "center_rows_"):  # of a pass over the rows with every setting known
-        adaptive = next((way for way in ways or () if way.fit.startswith("AdaptiveKernelRidge")), None)
-        if adaptive is not None:
-            fit = {"n_flops": adaptive.n_flops, "n_bytes": adaptive.n_bytes, "n_rows": len(case.y_ref)}
     elif has(fitted, "slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_"):  # of the nodes' solves
         nodes = make_plan(fitted.slices_, fitted.n_nodes_, fitted.n_features_in_, fitted.max_per_slice)
         fit = {"n_flops": nodes.n_flops, "n_bytes": nodes.n_bytes, "n_rows": nodes.n_rows}
-    plain_ways = [{name: value for name, value in vars(way).items() if name != "seconds"} for way in ways or ()]
-    return known(fit=fit, n_fits=_n_fits(fitted), prediction=_prediction_cost(case), ways=plain_ways or None)
+    n_fits = fitted.tuning_.n_fits if has(fitted, "tuning_.n_fits") else None
+    return known(fit=fit, n_fits=n_fits, prediction=_prediction_cost(case), ways=ways)
 
 
-def _n_fits(fitted: Any) -> Any:
-    return fitted.tuning_.n_fits if has(fitted, "tuning_.n_fits") else None
-
-
-def _prediction_cost(case: ReportInput) -> dict[str, Any] | None:
+def _prediction_cost(case: ReportInput) -> Data | None:
     """Kernel values for one prediction, of cells on average over the training rows, and bytes of the model."""
     fitted = case.fitted
-    if has(fitted, "loo_prediction_", "n_features_in_"):
+    if has(fitted, "loo_prediction_"):
         size = _level_size(case)
         level_one = case.of_output(getattr(fitted, "global_", None))
         values = 0.0 if level_one is None else float(len(level_one.centers))
@@ -353,20 +331,19 @@ def _prediction_cost(case: ReportInput) -> dict[str, Any] | None:
         for cells in (model.cells for model in models if model is not None):
             values += float(np.sum(np.diff(cells.rows.starts).astype(np.float64) ** 2) / max(1, len(cells.points)))
         return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
-    points = getattr(fitted, "centers_", None)
-    points = getattr(fitted, "X_fit_", None) if points is None else points
-    if points is None or not has(fitted, "dual_coef_"):
-        return None
-    return {"n_values": len(points), "n_bytes": points.nbytes + np.asarray(fitted.dual_coef_).nbytes}
+    for name in ("centers_", "X_fit_"):
+        if has(fitted, name, "dual_coef_"):
+            points = getattr(fitted, name)
+            return {"n_values": len(points), "n_bytes": points.nbytes + np.asarray(fitted.dual_coef_).nbytes}
+    return None
 
 
 def _level_size(case: ReportInput) -> Any:
-    predictions = case.fitted.loo_prediction_
-    n_outputs = 1 if predictions.ndim == 1 else predictions.shape[1]
-    return case.fitted._size(len(predictions), case.fitted.n_features_in_, n_outputs)
+    n_rows, *n_outputs = case.fitted.loo_prediction_.shape
+    return case.fitted._size(n_rows, case.fitted.n_features_in_, *(n_outputs or [1]))
 
 
-def reproduce(case: ReportInput) -> dict[str, Any]:
+def reproduce(case: ReportInput) -> Data:
     """How to get the same model and the same numbers again."""
     model, fitted = case.model, case.fitted
     parameters, seed = None, None
@@ -381,15 +358,8 @@ def reproduce(case: ReportInput) -> dict[str, Any]:
         parameters=parameters,
         seed=seed,
         data={"n_rows": n_rows, "n_features": n_features, "checksum": checksum(case.X, case.y)},
-        versions={**versions, **{name: _version(name) for name in PACKAGES}},
+        versions={**versions, **{name: version(name) for name in PACKAGES}},
     )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 def checksum(X: Any, y: Any = None) -> str:
