@@ -89,7 +89,7 @@ def test_an_input_by_any_name_is_refused(tmp_path, monkeypatch):
 
 
 WRITERS = {"write_text", "write_bytes", "to_csv", "to_parquet", "savefig", "NamedTemporaryFile", "mkstemp"}
-OVER_ATOMIC_FILE = {"cli/_writing.py": {"to_csv", "to_parquet"}, "demo.py": {"savefig"}}
+OVER_ATOMIC_FILE = {"cli/_predict.py": {"to_csv", "to_parquet"}, "demo.py": {"savefig"}}
 
 
 def calls(source):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
@@ -181,6 +181,21 @@ def counted(n: int, what: str) -> str:
     ('1 row', '2,500 rows')
     """
     return f"{number(n)} {what}{'' if n == 1 else 's'}"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
+    """Rows of cells in columns; all but the first are aligned at the right where they hold numbers.
+
+    Examples
+    --------
+    >>> print(aligned([["", "rows"], ["rare", "7"]], numbers=True))
+          rows
+    rare     7
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = ["<", *(">" if numbers else "<") * (len(widths) - 1)]
+    lines = [[f"{cell:{side}{n}}" for cell, side, n in zip(row, sides, widths, strict=True)] for row in rows]
+    return "\n".join("  ".join(cells).rstrip() for cells in lines)
 
 
 def rounded(value: float, digits: int = 1) -> float:

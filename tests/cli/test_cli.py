@@ -17,8 +17,8 @@ from sklearn.pipeline import Pipeline
 import skewridge
 from skewridge import SkewRidge, load_model, save_model
 from skewridge.cli import main
-from skewridge.cli._evaluate import compare
-from skewridge.cli._reading import read_tables
+from skewridge.cli._evaluate import errors_of
+from skewridge.cli._tables import read_tables
 from skewridge.persist import read_model
 from skewridge.tables.encoder import TableEncoder
 from tests.saved import adaptive, dac
@@ -194,7 +194,7 @@ def test_names_are_not_markup(monkeypatch, capsys):
 
 def test_evaluate_of_a_response_without_outliers_has_no_sera():
     y = np.linspace(0.0, 1.0, 50)
-    told = compare(y, y + 0.1, y)
+    told = errors_of(y, y + 0.1, y)
     assert told["sera"] is None
     assert told["overall"]["mse"] == pytest.approx(0.01)
 
@@ -581,7 +581,7 @@ def test_a_command_that_is_not_understood_exits_with_2(arguments, capsys):
 
 
 def test_a_bug_is_called_one(monkeypatch, capsys):
-    monkeypatch.setattr("skewridge.cli._info.read_model", lambda path: 1 / 0)
+    monkeypatch.setattr("skewridge.cli._predict.read_model", lambda path: 1 / 0)
     assert main(["info", "model.skr"]) == 3
     assert "This is a bug in skewridge: ZeroDivisionError" in capsys.readouterr().err
     monkeypatch.setenv("SKEWRIDGE_DEBUG", "1")
@@ -801,6 +801,6 @@ def test_damaged_tables_get_an_error_or_predictions_and_never_run_code(n_files, 
 def test_numbers_are_read_to_the_last_digit(folder):
     numbers = np.random.default_rng(0).lognormal(0, 30, 500)
     pd.DataFrame({"x": numbers, "y": -numbers}).to_csv("numbers.csv", index=False)
-    frame = read_tables(["numbers.csv"])
+    frame, _ = read_tables(["numbers.csv"])
     assert np.array_equal(frame["x"], numbers)
     assert np.array_equal(frame["y"], -numbers)

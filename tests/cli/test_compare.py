@@ -10,7 +10,7 @@ import pytest
 
 from skewridge import load_model, save_model
 from skewridge.cli import main
-from skewridge.cli._compare import differences
+from skewridge.cli._evaluate import differences
 from tests.cli.commands import answer
 
 RNG = np.random.default_rng(0)

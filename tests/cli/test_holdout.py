@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from skewridge.cli import main
-from skewridge.cli._holdout import as_table, held_out
-from skewridge.cli._roles import Roles
+from skewridge.cli._fit import as_table, held_out
 
 FAST = ["-e", "adaptive", "-p", "n_centers=50", "--jobs", "1"]
 
@@ -43,11 +42,11 @@ def test_one_command_fits_judges_and_tells(table, capsys):
 
 def test_figures_are_written_in_full_and_a_missing_one_has_a_reason():
     figures = {"rmse": 273_323.4, "mae": 0.5, "median_percent": None, "r2": -2.386e-05, "rare_rmse": None}
-    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, Roles())
+    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, {})
     assert table.rows == [["RMSE", "273,300"], ["MAE", "0.5"], ["R2", "0"], ["RMSE where rare", "-"]]
     assert lines[1] == "No errors in per cent are told: some of these rows have a response of 0."
     figures["median_percent"] = 9.688
-    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, Roles())
+    table, *lines = as_table({"n_rows": 2725, "n_rare": 0, "errors": {"mean": figures}}, {})
     assert ["median error, %", "9.688"] in table.rows
     assert len(lines) == 1
 

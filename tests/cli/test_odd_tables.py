@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from skewridge.cli import main
-from skewridge.cli._holdout import held_out
-from skewridge.cli._reading import read_tables
+from skewridge.cli._fit import held_out
+from skewridge.cli._tables import read_tables
 from tests.cli.commands import error
 
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01", "-j", "1"]
@@ -40,9 +40,10 @@ def test_a_column_of_texts_is_one_in_every_file_of_a_command(folder):
     pd.DataFrame({"x": [None, None], "zip": ["true", "false"], "n": pd.array([1, None], "Int64")}).to_csv(
         "c.csv", index=False
     )
-    found = read_tables(["a.csv", "b.csv", "c.csv"])
+    found, decimal = read_tables(["a.csv", "b.csv", "c.csv"])
     assert found["x"].tolist()[:4] == [1250.5, 7.5, 1250.0, 7000.0]  # the first file tells the sign of the second
     assert found["x"].isna().tolist() == [False] * 4 + [True] * 2
+    assert decimal == ","
     assert found["zip"].tolist() == ["x1", "007", "007", "008", "true", "false"]
     assert found["n"].dtype == float
 
@@ -92,7 +93,7 @@ def _held_out(table):
 
 
 def test_a_fit_that_cannot_be_judged_changes_no_file(folder, monkeypatch, capsys):
-    monkeypatch.setattr("skewridge.cli._fit.judge", lambda *given: 1 / 0)
+    monkeypatch.setattr("skewridge.cli._fit.errors_held_out", lambda *given: 1 / 0)
     houses().to_csv("table.csv", index=False)
     assert main(["fit", "table.csv", "-t", "y", *QUICK]) == 3
     assert [path.name for path in folder.iterdir()] == ["table.csv"]

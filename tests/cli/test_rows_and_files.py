@@ -198,9 +198,9 @@ def test_the_index_of_pandas_is_no_feature_unless_it_is_named(capsys):
 def test_numbers_and_texts_are_what_they_look_like(capsys):
     text = 'id,a,b,c,d,e,price\n"x\ny",+1.5, 2 ,True,2020-01-01,,1\n"z, ""q""",-2,NA,FALSE,12:30,None,2\n'
     Path("odd.csv").write_text(text)
-    from skewridge.cli._reading import find_files, read_tables
+    from skewridge.cli._tables import find_files, read_tables
 
-    frame = read_tables(find_files(["odd.csv"]))
+    frame, _ = read_tables(find_files(["odd.csv"]))
     assert frame["id"].tolist() == ["x\ny", 'z, "q"']
     assert frame["a"].tolist() == [1.5, -2.0]
     assert frame["b"].tolist() == [2.0, pytest.approx(np.nan, nan_ok=True)]

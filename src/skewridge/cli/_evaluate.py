@@ -1,83 +1,97 @@
-"""skewridge evaluate: the overall error and that of the rare region, always side by side."""
+"""Models on rows with a response: skewridge evaluate, compare and report. Overall and rare errors side by side."""
 
 from __future__ import annotations
 
 import warnings
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skewridge._messages import in_full
-from skewridge._typing import FloatArray
-from skewridge.cli._fitted_rows import note_fitted_rows
-from skewridge.cli._info import response_rows
-from skewridge.cli._predict import PredictRequest, missing_policy, predict_rows, read_rows
-from skewridge.cli._roles import TAKEN_AS, roles_text
-from skewridge.cli._screen import Answer, Screen, Table
-from skewridge.cli._table import with_target
-from skewridge.metrics import balanced_mse, rare_region, sera
-from skewridge.persist import ModelFile, read_model
+from skewridge._messages import in_full, rows_named
+from skewridge._typing import BoolArray, FloatArray
+from skewridge.cli._predict import ROLES, SavedModel, roles_text
+from skewridge.cli._screen import Answer, Table
+from skewridge.cli._tables import check_output, with_target
+from skewridge.metrics import balanced_mse, figures, rare_region, sera
 from skewridge.tables.columns import check_columns
 
 MEASURES = ("rows", "mse", "rmse", "mae", "bias", "r2")
+CLEARLY = 2.0  # standard errors
+FEWEST_ROWS = 10  # that a difference is judged by
+DECIDES = 0.5  # of all that models differ by: a row with more of it decides alone
+UNCLEAR = "no clear difference"
+TITLES = {"weight": "weighted by", "groups": "by groups of", "time": "in the order of"}
 
 
-def evaluate_table(request: PredictRequest, target: str | None, screen: Screen) -> Answer:
-    """Read, predict, compare."""
-    file = read_model(request.model)
-    target = target_of(request.model, file, target)
-    frame, y, prediction = predicted_table(request, file, target, screen)
-    done = ~np.isnan(prediction)
-    data = compare(y[done], prediction[done], reference_response(file, y, screen))
-    data["n_fitted_rows"] = note_fitted_rows(request.model, file, frame[done], y[done], screen)
-    said = {name: file.about[name] for name in TAKEN_AS if name in file.about}
+@dataclass(frozen=True)
+class Evaluation:
+    """The N rows of a table that have a response, and what a model predicts of n of them."""
+
+    response: FloatArray  # (N,)
+    rows: BoolArray  # (N,), which are predicted
+    inputs: Any  # (n, d), as the model takes them
+    y: FloatArray  # (n,)
+    prediction: FloatArray  # (n,)
+
+
+def evaluate(saved: SavedModel) -> Evaluation:
+    """Read the rows that have a response, and predict them."""
+    target = saved.require_target()
+    frame = saved.read([target])
+    check_columns([target], frame.columns)
+    frame, y = with_target(frame, target, saved.missing, saved.screen)
+    rows, inputs = saved.complete(frame)
+    prediction, _ = saved.predict(inputs)
+    return Evaluation(y, rows, inputs, y[rows], prediction)
+
+
+def reference_response(saved: SavedModel, y: FloatArray) -> FloatArray:
+    """The response that decides what is rare: the one that was fitted to, where the file has it."""
+    if saved.response is not None:
+        return saved.response
+    saved.screen.note("The model file does not hold the training response: what is rare is decided by this table.")
+    return y
+
+
+def evaluate_table(saved: SavedModel) -> Answer:
+    """Read, predict, and measure errors overall, where y is rare and where the prediction is."""
+    target, found = saved.require_target(), evaluate(saved)
+    said = {role: saved.about[role] for role in ROLES if role in saved.about}
+    data = errors_of(found.y, found.prediction, reference_response(saved, found.response))
+    data["n_fitted_rows"] = saved.count_fitted_rows(found.inputs, found.y)
+    parts = ("overall", "rare", "rare_by_prediction")
+    rows = [[name, *(in_full(data[part][name]) for part in parts)] for name in MEASURES]
     return Answer(
-        {"model": request.model, "target": target, **said, **data}, [*_as_text(target, data), *roles_text(said)]
+        {"model": saved.path, "target": target, **said, **data},
+        [
+            Table(["", "overall", f"rare {target}", "rare prediction"], rows),
+            f"balanced mse {in_full(data['balanced_mse'])}, sera {in_full(data['sera'])}",
+            "Rare: the 2% rarest values of the training response. bias: mean of prediction minus truth.",
+            *roles_text(said),
+        ],
     )
 
 
-def target_of(name: str, file: ModelFile, target: str | None) -> str:
-    """The column with the truth: the one that is named, else the one that was fitted to."""
-    found = target or file.about.get("target")
-    if not isinstance(found, str):
-        raise ValueError(f"{name} does not say what it predicts: name the column by --target.")
-    return found
-
-
-def predicted_table(
-    request: PredictRequest, file: ModelFile, target: str, screen: Screen
-) -> tuple[Any, FloatArray, FloatArray]:
-    """Read the rows that have a response; return them, the response, and predictions, nan where there is none."""
-    frame = read_rows(request, file, screen, [target])
-    check_columns([target], frame.columns)
-    frame, y = with_target(frame, target, missing_policy(request, file), screen)
-    prediction, _ = predict_rows(request, file, frame, False, screen)
-    return frame, y, prediction
-
-
-def compare(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> dict[str, Any]:
-    """Return errors overall, where y is rare and where the prediction is."""
+def errors_of(y: FloatArray, prediction: FloatArray, y_ref: FloatArray) -> dict[str, Any]:
+    """Return errors overall, where y is rare and where the prediction is; None where there are none to tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # slices without a row
-        by_truth, by_prediction = rare_region(y, reference), rare_region(prediction, reference)
-        whole = {
-            "balanced_mse": balanced_mse(y, prediction, y_ref=reference),
-            "sera": _sera(y, prediction, reference),
-        }
+        by_truth, by_prediction = (rare_region(values, y_ref) for values in (y, prediction))
+        balanced = balanced_mse(y, prediction, y_ref=y_ref)
+        try:
+            relevant = sera(y, prediction, y_ref=y_ref)
+        except ValueError:  # no response is extreme enough for it
+            relevant = np.nan
     return {
         "overall": measures(y, prediction),
         "rare": measures(y[by_truth], prediction[by_truth]),
         "rare_by_prediction": measures(y[by_prediction], prediction[by_prediction]),
-        **{name: value if np.isfinite(value) else None for name, value in whole.items()},
+        "balanced_mse": balanced if np.isfinite(balanced) else None,
+        "sera": relevant if np.isfinite(relevant) else None,
     }
-
-
-def _sera(y: FloatArray, prediction: FloatArray, reference: FloatArray) -> float:
-    """The squared errors weighted by relevance; nan where nothing is relevant, since no response stands out."""
-    try:
-        return float(sera(y, prediction, y_ref=reference))
-    except ValueError:
-        return float("nan")
 
 
 def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
@@ -92,31 +106,171 @@ def measures(y: FloatArray, prediction: FloatArray) -> dict[str, float | None]:
     if not len(y):
         return {"rows": 0, **dict.fromkeys(MEASURES[1:])}
     error = prediction - y
-    mse, variance = float(np.mean(error**2)), float(np.var(y))
-    return {
-        "rows": len(y),
-        "mse": mse,
-        "rmse": float(np.sqrt(mse)),
-        "mae": float(np.mean(np.abs(error))),
-        "bias": float(np.mean(error)),
-        "r2": 1.0 - mse / variance if variance > 0 else None,
-    }
+    found: dict[str, float | None] = {"rows": len(y), "mse": float(np.mean(error**2)), "bias": float(np.mean(error))}
+    found |= figures(y, prediction, np.zeros(len(y), dtype=bool))
+    return {name: found[name] for name in MEASURES}
 
 
-def reference_response(file: ModelFile, y: FloatArray, screen: Screen) -> FloatArray:
-    """The response that decides what is rare: the one that was fitted to, where the file has it."""
-    if response_rows(file):
-        return file.about["response"]
-    screen.note("The model file does not hold the training response: what is rare is decided by this table.")
-    return y
+# Several models
 
 
-def _as_text(target: str, data: dict[str, Any]) -> list[str | Table]:
-    parts = ("overall", "rare", "rare_by_prediction")
-    rows = [[name, *(in_full(data[part][name]) for part in parts)] for name in MEASURES]
-    table = Table(["", "overall", f"rare {target}", "rare prediction"], rows)
-    return [
-        table,
-        f"balanced mse {in_full(data['balanced_mse'])}, sera {in_full(data['sera'])}",
-        "Rare: the 2% rarest values of the training response. bias: mean of prediction minus truth.",
+def split_files(files: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Tell model files from tables; at least two of the first and one of the second, or raise."""
+    models = [file for file in files if _is_model(file)]
+    data = [file for file in files if file not in models]
+    if len(models) < 2 or not data:
+        raise ValueError(
+            f"compare needs two or more model files and a table: skewridge compare a.skr b.skr test.csv; got "
+            f"{len(models)} model files and {len(data)} others."
+        )
+    twice = [name for place, name in enumerate(models) if name in models[:place]]
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice. Name every model once.")
+    return models, data
+
+
+def _is_model(file: str) -> bool:
+    """Whether a file is one of skewridge fit: by its ending, or by what is in it."""
+    if file.endswith(".skr"):
+        return True
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return "manifest.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def compare_models(models: Sequence[SavedModel]) -> Answer:
+    """Read, predict with every model, compare with the first."""
+    first, screen = models[0], models[0].screen
+    targets = [saved.require_target() for saved in models]
+    for saved, target in zip(models, targets, strict=True):
+        if target != targets[0]:
+            raise ValueError(
+                f"{first.path} predicts {targets[0]!r} and {saved.path} {target!r}: errors of different responses do "
+                "not compare. Take models of one target, or name the column with the truth by --target."
+            )
+    found = [evaluate(saved) for saved in models]
+    rows = np.all([one.rows for one in found], axis=0)
+    if not rows.any():
+        raise ValueError(
+            "No row is predicted by all of the models. Fill the gaps of the table, or add --missing impute."
+        )
+    if not rows.all():
+        screen.note(f"{(~rows).sum()} of {len(rows)} rows are left out: not every model predicts them.")
+    y = found[0].response[rows]
+    rare = rare_region(y, reference_response(first, y))
+    told: list[dict[str, Any]] = []
+    errors: list[FloatArray] = []
+    for saved, one in zip(models, found, strict=True):
+        shared = rows[one.rows]
+        prediction = one.prediction[shared]
+        errors.append(prediction - y)
+        told.append(
+            {
+                "model": saved.path,
+                "estimator": type(saved.estimator).__name__,
+                "overall": measures(y, prediction),
+                "rare": measures(y[rare], prediction[rare]),
+                "n_fitted_rows": saved.count_fitted_rows(one.inputs[shared], y),
+            }
+        )
+    compared = [
+        {"model": saved.path, "against": first.path, **differences(errors[0], own, rare)}
+        for saved, own in zip(models[1:], errors[1:], strict=True)
     ]
+    data = {"target": targets[0], "n_rows": len(y), "n_rare": int(rare.sum()), "models": told, "differences": compared}
+    cells = [
+        [f"{label}{where}", *(in_full(one[part][name]) for one in told)]
+        for part, where in (("overall", ""), ("rare", " where rare"))
+        for name, label in (("rmse", "RMSE"), ("mae", "MAE"), ("bias", "bias"), ("r2", "R2"))
+    ]
+    summary = (
+        f"{len(y):,} rows, {data['n_rare']:,} of them rare: the 2% rarest values of the response that {first.path} was "
+        "fitted to. se: standard error over rows, in pairs."
+    )
+    sentences = [_sentence(one, part) for one in compared for part in ("overall", "rare")]
+    return Answer(data, [Table(["", *(saved.path for saved in models)], cells), *sentences, summary])
+
+
+def differences(first: FloatArray, second: FloatArray, rare: BoolArray) -> dict[str, Any]:
+    """By how much the errors of a second model, (n,), exceed those of the first, overall and where y is rare."""
+    return {"overall": _difference(first, second), "rare": _difference(first[rare], second[rare])}
+
+
+def _difference(first: FloatArray, second: FloatArray) -> dict[str, Any]:
+    """Differences of root mean squared and mean absolute error with standard errors, of rows in pairs.
+
+    The root mean squared errors differ by about the mean of ``e2^2 / (2 rmse2) - e1^2 / (2 rmse1)`` over rows, and that
+    mean's standard error is reported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = _difference(np.ones(20), np.full(20, 3.0))
+    >>> found["rmse"], found["mae"], found["verdict"]
+    (2.0, 2.0, 'worse')
+    """
+    n, root = len(first), np.sqrt(len(first))
+    found: dict[str, Any] = {"rows": n, "rmse": None, "rmse_se": None, "mae": None, "mae_se": None}
+    if n:
+        roots = [float(np.sqrt(np.mean(errors**2))) for errors in (first, second)]
+        halves = [errors**2 / (2.0 * rmse or 1.0) for errors, rmse in zip((first, second), roots, strict=True)]
+        absolute = np.abs(second) - np.abs(first)
+        found |= {"rmse": roots[1] - roots[0], "mae": float(absolute.mean())}
+    if n > 1:
+        found |= {"rmse_se": float((halves[1] - halves[0]).std(ddof=1) / root)}
+        found |= {"mae_se": float(absolute.std(ddof=1) / root)}
+    more = np.abs(second**2 - first**2)  # of squared errors, by row
+    if n < FEWEST_ROWS:
+        why = f"only {n} rows" if n else "no rows"
+    elif more.max() > DECIDES * more.sum():
+        why = "one row decides"
+    elif abs(found["rmse"]) <= CLEARLY * found["rmse_se"]:
+        why = f"within {CLEARLY:g} standard errors"
+    else:
+        verdict = "better" if found["rmse"] < 0 else "worse"
+        return {**found, "verdict": verdict, "why": f"beyond {CLEARLY:g} standard errors"}
+    return {**found, "verdict": UNCLEAR, "why": why}
+
+
+def _sentence(one: dict[str, Any], part: str) -> str:
+    """How a model's errors differ from those of the first, overall or where the response is rare."""
+    found, where = one[part], "overall" if part == "overall" else "where rare"
+    by = ", ".join(
+        f"{name.upper()} {in_full(found[name], sign=True)} (se {in_full(found[f'{name}_se'])})"
+        for name in ("rmse", "mae")
+        if found["rows"]
+    )
+    is_clear = found["verdict"] != UNCLEAR
+    verdict = f"{one['model']} is {found['verdict']}" if is_clear else f"{UNCLEAR} ({found['why']})"
+    return f"{one['model']} against {one['against']}, {where}: {by}{': ' if by else ''}{verdict}"
+
+
+# A page
+
+
+def title_of(estimator: Any, target: str, about: dict[str, Any]) -> str:
+    """The title of a report, which says what was left out together."""
+    said = [f"{word} {about[role]}" for role, word in TITLES.items() if isinstance(about.get(role), str)]
+    return ", ".join([f"{type(estimator).__name__} for {target}", *said])
+
+
+def report_table(saved: SavedModel, output: str) -> Answer:
+    """Read, predict, and tell the story on one page."""
+    import pandas as pd
+
+    from skewridge._atomic import atomic_file
+    from skewridge.reporting import collect, render
+
+    check_output(output, saved.data, saved.path)
+    target, found = saved.require_target(), evaluate(saved)
+    saved.count_fitted_rows(found.inputs, found.y)
+    y = pd.Series(found.y, index=found.inputs.index, name=target)
+    title = title_of(saved.estimator, target, saved.about)
+    row_names = dict(saved.about.get("row_names", {}))
+    with rows_named(lambda place: row_names.get(str(place), str(place))):
+        told = collect(saved.model, found.inputs, y, y_ref=saved.response, title=title)
+    with atomic_file(output) as page:
+        page.write(render(told).encode())
+    return Answer({"output": output, **told}, [f"{output}: {told['title']}"])

@@ -7,83 +7,143 @@ from typing import Any
 import numpy as np
 
 from skewridge._messages import compact
-from skewridge.advice.explain import dependence_in_words, drivers
-from skewridge.cli._evaluate import predicted_table, reference_response, target_of
-from skewridge.cli._explain_row import explain_one
-from skewridge.cli._fitted_rows import note_fitted_rows
-from skewridge.cli._info import columns_of, final_step
-from skewridge.cli._predict import PredictRequest, predicted_inputs
-from skewridge.cli._screen import Answer, Screen, Table
-from skewridge.persist import ModelFile, read_model
+from skewridge.advice.explain import dependence_in_words, drivers, explain_row
+from skewridge.cli._evaluate import evaluate, reference_response
+from skewridge.cli._predict import SavedModel
+from skewridge.cli._screen import Answer, Table
+from skewridge.cli._tables import REMEDY
+from skewridge.estimators.nearness import nearest_fitted_rows
+from skewridge.tables.columns import Column, codes_of, refuse_missing, row_label
 
-MOST_TOLD = 15  # columns in the table for people
+MOST_COLUMNS, MOST_PUSHING = 15, 10  # columns in the table for people; those that are looked at to explain a row
+COVERAGE = 0.9
+FAR = 0.95  # of rows of the fit are nearer to their neighbours: then there is little to go by
 
 
-def explain_model(request: PredictRequest, target: str | None, row: int | None, screen: Screen) -> Answer:
+def explain_model(saved: SavedModel, row: int | None) -> Answer:
     """Tell what drives a model; of one row what drives its prediction."""
-    file = read_model(request.model)
-    if row is not None:
-        if not request.data:
-            raise ValueError("--row is a row of a table: skewridge explain MODEL DATA --row 7.")
-        return explain_one(request, file, target, row, screen)
-    if not request.data:
-        return _of_the_fit(request.model, file)
-    wanted = target_of(request.model, file, target)
-    frame, y, prediction = predicted_table(request, file, wanted, screen)
-    done = ~np.isnan(prediction)
-    note_fitted_rows(request.model, file, frame[done], y[done], screen)
-    inputs = predicted_inputs(request, file, frame[done])
-    with screen.progress():
-        told = drivers(file.model, inputs, y[done], y_ref=reference_response(file, y[done], screen))
-    words = [dependence_in_words(wanted, partial, told["rmse"]) for partial in told["partial"]]
-    return Answer({"model": request.model, "target": wanted, **told, "words": words}, _as_text(told, words))
+    if row is not None and not saved.data:
+        raise ValueError("--row is a row of a table: skewridge explain MODEL DATA --row 7.")
+    if not saved.data:
+        return _explain_fit(saved)
+    return _explain_rows(saved) if row is None else _explain_one(saved, row)
 
 
-def _as_text(told: dict[str, Any], words: list[str]) -> list[str | Table]:
-    headings = ["column", "share", "share where rare", "RMSE rises by", "by, where rare"]
+def _explain_rows(saved: SavedModel) -> Answer:
+    """What drives a model, measured on the rows of a table."""
+    target, found = saved.require_target(), evaluate(saved)
+    saved.count_fitted_rows(found.inputs, found.y)
+    with saved.screen.progress():
+        told = drivers(saved.model, found.inputs, found.y, y_ref=reference_response(saved, found.y))
+    words = [dependence_in_words(target, partial, told["rmse"]) for partial in told["partial"]]
     rows = [
-        [
-            one["name"],
-            *(_percent(one[name]) for name in ("share", "rare_share")),
-            *(_number(one[name]) for name in ("rise", "rare_rise")),
-        ]
-        for one in told["columns"][:MOST_TOLD]
+        [one["name"], *map(_percent, (one["share"], one["rare_share"])), *map(_text, (one["rise"], one["rare_rise"]))]
+        for one in told["columns"][:MOST_COLUMNS]
     ]
     idle = [one["name"] for one in told["columns"] if one["idle"]]
-    return [
-        Table(headings, rows),
+    parts: list[str | Table] = [
+        Table(["column", "share", "share where rare", "RMSE rises by", "by, where rare"], rows),
         *words,
         *([f"could be left out: {', '.join(idle)}"] if idle else []),
         f"Share: of the rise of squared errors when a column takes the values of other rows; {told['n_rows']:,} rows, "
         f"{told['n_rare']:,} of them rare. Directions are means over rows, and no causes.",
     ]
+    return Answer({"model": saved.path, "target": target, **told, "words": words}, parts)
 
 
-def _of_the_fit(name: str, file: ModelFile) -> Answer:
+def _explain_fit(saved: SavedModel) -> Answer:
     """What the fit itself has measured, by column; or raise for a model that has not."""
-    estimator = final_step(file.model)
-    overall, rare = (getattr(estimator, f"{kind}_importances_", None) for kind in ("feature", "rare"))
+    name = saved.path
+    overall, rare = (getattr(saved.estimator, f"{kind}_importances_", None) for kind in ("feature", "rare"))
     if overall is None or rare is None:
         raise ValueError(
             f"{name} holds no importances: name a table with the target, best of rows that the model has not seen, as "
             f"in skewridge explain {name} test.csv."
         )
-    owners = [column.name for column in columns_of(file.model) for _ in column.features]
-    totals: dict[str, list[float]] = {owner: [0.0, 0.0] for owner in owners}
-    for owner, one, other in zip(owners, overall.tolist(), rare.tolist(), strict=True):
-        totals[owner] = [totals[owner][0] + one, totals[owner][1] + other]
-    columns: list[dict[str, Any]] = [
-        {"name": owner, "share": one, "rare_share": other}
-        for owner, (one, other) in sorted(totals.items(), key=lambda item: -item[1][0])
+    ends = np.cumsum([len(column.features) for column in saved.used])[:-1]
+    shares, rare_shares = ([sum(own.tolist()) for own in np.split(shares, ends)] for shares in (overall, rare))
+    columns = [
+        {"name": column.name, "share": share, "rare_share": rare_share}
+        for column, share, rare_share in zip(saved.used, shares, rare_shares, strict=True)
     ]
-    rows = [[one["name"], _percent(one["share"]), _percent(one["rare_share"])] for one in columns[:MOST_TOLD]]
+    columns.sort(key=lambda one: -one["share"])
+    rows = [[one["name"], _percent(one["share"]), _percent(one["rare_share"])] for one in columns[:MOST_COLUMNS]]
     said = f"Measured at fit, on rows left out. With a table there are directions: skewridge explain {name} test.csv"
     return Answer({"model": name, "columns": columns}, [Table(["column", "share", "where rare"], rows), said])
+
+
+def _explain_one(saved: SavedModel, row: int) -> Answer:
+    """What a row's prediction is made of, how sure it is, and how near the rows of the fit are."""
+    target = saved.target or "the response"
+    frame = saved.read([target])
+    if not 1 <= row <= len(frame):
+        raise ValueError(f"--row must be a row of the table, 1 to {len(frame):,}; got {row}.")
+    own = frame.iloc[[row - 1]]
+    if saved.missing != "impute":
+        refuse_missing(own[saved.names], REMEDY)
+    rows, inputs = saved.complete(frame)
+    place = int(np.sum(rows[: row - 1]))
+    with saved.screen.progress():
+        told = explain_row(saved.model, inputs, place)
+    numbers, name = saved.numbers(inputs.iloc[[place]]), row_label(inputs, place)
+    truth = codes_of(Column(target, "number"), own[target])[0] if target in frame.columns else np.nan
+    interval = nearness = None
+    if hasattr(saved.estimator, "calibration_"):
+        low, high = saved.estimator.predict_interval(numbers, COVERAGE)
+        interval = {"coverage": COVERAGE, "low": float(low[0]), "high": float(high[0])}
+    near = nearest_fitted_rows(saved.estimator, numbers)
+    if near is not None:
+        nearness = {"distance": float(near.distance[0]), "usual": near.usual, "further_than": float(near.further[0])}
+    outside = saved.outside(numbers)
+    data = {
+        "model": saved.path,
+        "row": name,
+        "target": target,
+        "truth": None if np.isnan(truth) else float(truth),
+        **told,
+        "interval": interval,
+        "nearness": nearness,
+        "outside": [column.to_dict(lambda _: name) for column in outside],
+    }
+    beyond = [f"outside the range of the fit: {column.as_text(lambda _: name)}" for column in outside]
+    return Answer(data, [*_as_text(data), *beyond])
+
+
+def _as_text(data: dict[str, Any]) -> list[str]:
+    """One prediction in words."""
+    between, truth, near = data["interval"], data["truth"], data["nearness"]
+    sure = f", {COVERAGE:.0%} interval {_text(between['low'])} to {_text(between['high'])}" if between else ""
+    in_table = "" if truth is None else f" (in the table: {_text(truth)})"
+    off, total = data["prediction"] - data["average"], sum(one["effect"] for one in data["columns"])
+    told = [
+        f"row {data['row']}: {data['target']} {_text(data['prediction'])}{sure}{in_table}",
+        f"{_text(off, sign=True)} from {_text(data['average'])}, the mean prediction of {data['n_rows']} other rows",
+    ]
+    for sign, words in ((1, "pushed up by"), (-1, "pushed down by")):
+        pushing = [
+            f"{one['name']} {'missing' if one['value'] is None else one['value']} ({_text(one['effect'], sign=True)})"
+            for one in data["columns"][:MOST_PUSHING]
+            if sign * one["effect"] > 2 * one["se"]
+        ]
+        told += [f"{words} {', '.join(pushing)}"] if pushing else []
+    told.append(
+        f"Each column alone, compared with its values in other rows; {_text(total, sign=True)} in sum. Columns that "
+        "matter together count twice or not at all, and none need be a cause."
+    )
+    if near and not near["distance"]:
+        told.append("nearest row of the fit: the same in every column that matters")
+    elif near:
+        share, usual = near["further_than"], near["usual"]
+        times = f"{near['distance'] / usual:.2g} times as far as is usual in the fit; " if usual else ""
+        little = ", so that there is little to go by" if share >= FAR else ""
+        told.append(f"nearest row of the fit: {times}{share:.0%} of its rows have a nearer neighbour{little}")
+    return told
 
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f}%"
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else compact(value, digits=4)
+def _text(value: float | None, *, sign: bool = False) -> str:
+    """Four digits, since intervals may be narrow."""
+    return "-" if value is None else compact(value, sign=sign, digits=4)

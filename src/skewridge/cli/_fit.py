@@ -1,43 +1,58 @@
-"""skewridge fit."""
+"""skewridge fit: read, hold rows out, fit, evaluate on these rows beside plain baselines, save."""
 
 from __future__ import annotations
 
 import json
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
+from inspect import signature
 from os.path import splitext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from skewridge._atomic import atomic_file
-from skewridge._messages import rows_named
-from skewridge._validation import check_choice, format_bytes
-from skewridge.cli._fitted_rows import KEY as HASHES
-from skewridge.cli._fitted_rows import row_hashes
-from skewridge.cli._holdout import as_table, baselines, can_be_encoded, check_share, held_out, judge
-from skewridge.cli._info import chosen_text, facts
-from skewridge.cli._pieces import exceeds_memory, fit_in_pieces
-from skewridge.cli._reading import check_output
-from skewridge.cli._roles import check_roles, fit_arguments, roles_text, titled
+from skewridge._messages import in_full, rows_named
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_choice, check_real, format_bytes
+from skewridge.cli._evaluate import title_of
+from skewridge.cli._predict import HASHES, chosen_text, facts, roles_text, row_hashes
 from skewridge.cli._screen import Answer, Screen, Table
-from skewridge.cli._table import Table as Rows
-from skewridge.cli._table import TableRequest, read_table
+from skewridge.cli._tables import (
+    TAKEN_AS,
+    Rows,
+    bytes_of,
+    check_output,
+    encoder_of,
+    exceeds_memory,
+    note_dialects,
+    read_options,
+    read_rows,
+    split_names,
+)
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
+from skewridge.estimators.sources import fit_source
 from skewridge.estimators.table_model import TableModel
+from skewridge.io.csv_dialect import Dialect, ReadOptions
+from skewridge.io.files import FileChunk, open_files
+from skewridge.io.sources import open_source
+from skewridge.metrics import figures, rare_region
+from skewridge.model_selection import response_train_test_split
 from skewridge.persist import save_model
-from skewridge.tables.columns import row_label
+from skewridge.tables.columns import Column, codes_of, row_label, shown
 from skewridge.tables.encoder import HEADINGS
 
-ESTIMATORS = {
+if TYPE_CHECKING:
+    from skewridge.cli._app import FitOptions, Reading
+
+ESTIMATORS: dict[str, Any] = {
     "skew": SkewRidge,
     "local": LocalKernelRidge,
     "adaptive": AdaptiveKernelRidge,
@@ -45,112 +60,225 @@ ESTIMATORS = {
 }
 IN_PIECES = ("adaptive", "dac")  # which read a table that memory does not hold
 SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
+SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
+LABELS = {
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "median_percent": "median error, %",
+    "r2": "R2",
+    "rare_rmse": "RMSE where rare",
+}
+NO_PERCENTS = "No errors in per cent are told: some of these rows have a response of 0."
 
 
-@dataclass(frozen=True)
-class FitRequest:
-    """The options of `skewridge fit`."""
+def fit_table(options: FitOptions, reading: Reading, screen: Screen) -> Answer:
+    """Read, hold rows out, fit, save, evaluate."""
+    model, encoder, read_as = make_estimator(options), encoder_of(options), read_options(reading)
+    page = options.report or f"{splitext(options.output)[0]}.html"
+    for output in (options.output, page):
+        check_output(output, options.data)
+    if Path(page).resolve() == Path(options.output).resolve():
+        raise ValueError(f"The report and the model would both be written to {page}. Name another file by --report.")
+    if options.holdout is not None:
+        check_share(options.holdout)
+    is_plain = not (options.categorical or options.ordinal or options.kind)
+    if is_plain and options.estimator in IN_PIECES and exceeds_memory(options.data, options.memory_limit):
+        return _fit_pieces(options, model, read_as, screen)
 
-    table: TableRequest
-    estimator: str
-    output: str
-    parameters: Sequence[str] | None = None
-    seed: int = 0
-    jobs: int = -1
-    memory_limit: str | None = None
-    holdout: float | None = None
-    page: str | None = None
-
-
-def fit_table(request: FitRequest, screen: Screen) -> Answer:
-    """Read, hold rows out, fit, save, judge."""
-    model = make_estimator(request)
-    page = request.page or f"{splitext(request.output)[0]}.html"
-    _check_places(request, page)
-    if _is_in_pieces(request):
-        return _fit_pieces(request, model, screen)
-    whole = read_table(request.table, screen)
-    places, judged = held_out(whole.response, request.holdout, request.seed, whole.known)
-    table = whole.some(places) if len(judged) else whole
-    pipeline = TableModel([("table", request.table.encoder), ("model", model)])
+    whole = read_rows(options, encoder, read_as, screen)
+    places, out = held_out(whole.response, options.holdout, options.seed, whole.known)
+    table = whole.some(places) if len(out) else whole
+    pipeline = TableModel([("table", encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
-    start, row_names = time.perf_counter(), dict[str, str]()
-    with screen.progress(), rows_named(partial(_row_name, table, row_names)):
-        _fit(pipeline, table)
+    start, row_names = time.perf_counter(), dict[str, str]()  # of rows that messages name
+
+    def name(place: int) -> str:
+        return row_names.setdefault(str(place), row_label(table.features, place))
+
+    with screen.progress(), rows_named(name):
+        try:
+            pipeline.fit(table.features, table.response, **table.known)
+        except MemoryError as error:
+            if not str(error) or not isinstance(model, HonestEstimator):
+                raise
+            raise MemoryError(f"{error} {SMALLER}") from error
     seconds = time.perf_counter() - start
-    about = {"target": request.table.target, "missing": request.table.missing, "response": table.response}
-    about |= request.table.roles.given | ({"row_names": row_names} if row_names else {})
+    about = {"target": options.target, "missing": options.missing, "response": table.response, **options.roles}
+    about |= {"row_names": row_names} if row_names else {}
     about |= {"decimal": ","} if table.decimal == "," else {}  # for new files that do not tell
-    judging = _judged(pipeline, table, whole.some(judged), about, screen) if len(judged) else None
-    about[HASHES] = row_hashes(pipeline, table.features, table.response)
-    save_model(pipeline, request.output, about=about)
-    data = {
-        "model": request.output,
-        "bytes": Path(request.output).stat().st_size,
-        "estimator": type(model).__name__,
-        "target": request.table.target,
-        **request.table.roles.given,
-        "features": list(table.features.columns),
-        **pipeline.summary_.to_dict(),
-        "n_rows": len(table.response),
-        "n_features": int(model.n_features_in_),
-        "seconds": seconds,
-        "chosen": facts(model),
-    }
-    told: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
-    if judging is not None:
-        data["held_out"], html = judging
-        data["report"] = _write_page(page, html)
-        told += as_table(data["held_out"], request.table.roles)
-    told += roles_text(about)
-    more = " --interval 0.9" if isinstance(model, HonestEstimator) else ""  # others would have to be calibrated first
-    return Answer(data, [*told, *_as_text(data, more)])
+    evaluated = _evaluate(pipeline, table, whole.some(out), about, screen) if len(out) else None
+    used = [column.name for column in pipeline.steps[0][1].columns_ if column.features]
+    about[HASHES] = row_hashes(table.features[used], table.response)
+    columns = {**options.roles, "features": list(table.features.columns), **pipeline.summary_.to_dict()}
+    data = _save(pipeline, model, options, about, columns, seconds)
+    parts: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
+    if evaluated is not None:
+        errors, html = evaluated
+        with atomic_file(page) as file:
+            file.write(html.encode())
+        data |= {"held_out": errors, "report": page}
+        parts += as_table(errors, options.roles)
+    return Answer(data, [*parts, *roles_text(about), *_as_text(data, model)])
 
 
-def _is_in_pieces(request: FitRequest) -> bool:
-    """Whether memory does not hold the table, and the estimator does not need it as a whole."""
-    table = request.table
-    is_plain = not (table.categorical or table.ordinal or table.kind)
-    return is_plain and request.estimator in IN_PIECES and exceeds_memory(table.data, request.memory_limit)
-
-
-def _fit_pieces(request: FitRequest, model: Any, screen: Screen) -> Answer:
-    """Fit to a table that memory does not hold, and save."""
-    if request.holdout or request.page:
+def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, screen: Screen) -> Answer:
+    """Fit to a table that memory does not hold, without an encoder, and save."""
+    if options.holdout or options.report:
         raise ValueError("--holdout and --report need the table in memory, which does not hold it. Leave them out.")
-    if request.table.roles.given:
-        said = ", ".join(f"--{name}" for name in request.table.roles.given)
+    if options.roles:
+        said = ", ".join(f"--{name}" for name in options.roles)
         raise ValueError(f"{said}: these need the table in memory, which does not hold it. Leave them out.")
+    [source] = options.data
     start = time.perf_counter()
     with screen.progress():
-        y = fit_in_pieces(model, request.table, screen)
+        screen.note(
+            f"{source} has {format_bytes(bytes_of(source))} and is read in pieces: columns must be numbers without "
+            "gaps, and no rows are held out."
+        )
+        names, excluded = split_names(options.features) or None, split_names(options.exclude)
+        if names is None and excluded:
+            names = [name for name in open_files(source, reading).types if name not in (options.target, *excluded)]
+        X, y = open_source(source, options.target, names, options=reading)
+        chunks = [chunk for chunk in X.chunks if isinstance(chunk, FileChunk)]
+        found = {chunk.url: chunk.how.said for chunk in chunks if isinstance(chunk.how, Dialect)}
+        note_dialects(found, screen.note)
+        fit_source(model, source, y, list(X.names or ()), **vars(reading))
     seconds = time.perf_counter() - start
-    save_model(model, request.output, about={"target": request.table.target, "missing": "refuse", "response": y})
-    data = {
-        "model": request.output,
-        "bytes": Path(request.output).stat().st_size,
-        "estimator": type(model).__name__,
-        "target": request.table.target,
-        "features": model.feature_names_in_.tolist(),
-        "n_rows": len(y),
-        "n_features": int(model.n_features_in_),
+    about = {"target": options.target, "missing": "refuse", "response": y}
+    data = _save(model, model, options, about, {"features": model.feature_names_in_.tolist()}, seconds)
+    return Answer(data, _as_text(data, model))
+
+
+def _save(
+    model: Any, estimator: Any, options: FitOptions, about: Mapping[str, Any], columns: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    """Write the model file; return what was fitted as plain data."""
+    save_model(model, options.output, about=about)
+    return {
+        "model": options.output,
+        "bytes": Path(options.output).stat().st_size,
+        "estimator": type(estimator).__name__,
+        "target": options.target,
+        **columns,
+        "n_rows": len(about["response"]),
+        "n_features": int(estimator.n_features_in_),
         "seconds": seconds,
-        "chosen": facts(model),
+        "chosen": facts(estimator),
     }
-    return Answer(data, _as_text(data, ""))
 
 
-def _check_places(request: FitRequest, page: str) -> None:
-    """Refuse, before any work, places that cannot be written, and a share that cannot be held out."""
-    for output in (request.output, page):
-        check_output(output, request.table.data)
-    if Path(page).resolve() == Path(request.output).resolve():
-        raise ValueError(f"The report and the model would both be written to {page}. Name another file by --report.")
-    if request.holdout is not None:
-        check_share(request.holdout)
+def _as_text(data: dict[str, Any], estimator: Any) -> list[str]:
+    more = " --interval 0.9" if isinstance(estimator, HonestEstimator) else ""  # others would have to be calibrated
+    return [
+        f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
+        f"{data['n_features']} features, {data['seconds']:.1f} s",
+        *chosen_text(data["chosen"]),
+        f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
+        f"next: skewridge predict {data['model']} DATA{more}",
+    ]
 
 
-def _judged(
+# The estimator
+
+
+def make_estimator(options: FitOptions) -> Any:
+    """Return the estimator with its parameters; refuse, before anything is read, what it does not have or take."""
+    cls = ESTIMATORS[check_choice("--estimator", options.estimator, list(ESTIMATORS))]
+    if options.groups is not None and options.time is not None:
+        raise ValueError(
+            "--groups and --time cannot both be given: rows are left out with their group, or predicted by earlier "
+            "ones. Give the one that tells how new rows come: in new groups, or later."
+        )
+    for option, column in options.roles.items():
+        if column == options.target:
+            raise ValueError(f"--{option} names {column!r}, which is the target. Name another column.")
+        able = [name for name, one in ESTIMATORS.items() if TAKEN_AS[option] in signature(one.fit).parameters]
+        if options.estimator not in able:
+            others = " or ".join(f"--estimator {name}" for name in able)
+            raise ValueError(f"{cls.__name__} cannot take --{option}. Take {others}, or leave it out.")
+    given = {}
+    for text in options.param or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ValueError(f"--param must be name=value; got {text!r}.")
+        try:
+            given[name.strip()] = json.loads(value)
+        except ValueError:  # what is not JSON is text
+            given[name.strip()] = value
+    for name in given:
+        own = cls().get_params()
+        if name not in own:
+            owners = [f"--estimator {other}" for other, one in ESTIMATORS.items() if name in one().get_params()]
+            have = f" {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(own)}.{have}")
+    shared = {"random_state": options.seed, "n_jobs": options.jobs, "memory_limit": options.memory_limit}
+    return cls(**{**shared, **given})
+
+
+# Rows held out
+
+
+def check_share(share: float) -> float:
+    """Return a share in [0, 1[, or raise."""
+    found = check_real("--holdout", share, 0, 1)
+    if found == 1.0:
+        raise ValueError("--holdout must be below 1; got 1, which leaves no rows to fit.")
+    return found
+
+
+def held_out(
+    y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any] | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return the places of rows to fit and of rows held out, both ascending: a share of every slice of y.
+
+    Where rows have groups whole groups are held out, and where they have times the last rows. A share of None is a
+    tenth from 1,000 rows on, and nothing below, where every row is needed.
+    """
+    if share is None:
+        share = SHARE if len(y) >= FEWEST_ROWS else 0.0
+    places, known = np.arange(len(y)), known or {}
+    if share == 0.0:
+        return places, places[:0]
+    if share * len(y) < 1.0 or (1.0 - share) * len(y) < 1.0:
+        raise ValueError(f"--holdout {share:g} of {len(y)} rows leaves none to fit or to judge by. Take another share.")
+    if "groups" in known:
+        out = _whole_groups(known["groups"], y, share, seed)
+    elif "order" in known:
+        out = _last_rows(known["order"], share)
+    else:
+        fitted, others, *_ = response_train_test_split(places, y, test_size=share, random_state=seed)
+        return np.sort(fitted), np.sort(others)
+    return places[~out], places[out]
+
+
+def _last_rows(times: FloatArray, share: float) -> BoolArray:
+    """The rows of the last times, (n,); equal times stay together, on the side that comes nearer to the share."""
+    distinct, counts = np.unique(times, return_counts=True)
+    if len(distinct) < 2:
+        raise ValueError(f"--time must hold at least two times; got one for all {len(times):,} rows. Leave it out.")
+    later = np.cumsum(counts[::-1])[::-1][1:]  # rows from a time on; the first time is always fitted
+    return times >= distinct[1 + int(np.argmin(np.abs(later - share * len(times))))]
+
+
+def _whole_groups(groups: IntArray, y: FloatArray, share: float, seed: int) -> BoolArray:
+    """The rows of some groups, (n,): along their mean response each is held out as soon as half of it is due."""
+    _, own, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        raise ValueError(f"--groups must hold at least two groups; got one for all {len(y):,} rows. Leave it out.")
+    rng = np.random.default_rng(seed)
+    means = np.bincount(own, y) / sizes
+    picked, due = np.zeros(len(sizes), dtype=bool), (rng.uniform() - 0.5) * sizes.mean()
+    for group in np.lexsort((rng.permutation(len(sizes)), means)).tolist():
+        due += share * sizes[group]
+        if due >= sizes[group] / 2:
+            picked[group] = True
+            due -= sizes[group]
+    if picked.all() or not picked.any():  # few groups: neither part stays empty
+        picked[int(np.argmin(sizes))] ^= True
+    return picked[own]
+
+
+def _evaluate(
     model: TableModel, fitted: Rows, rows: Rows, about: dict[str, Any], screen: Screen
 ) -> tuple[dict[str, Any], str] | None:
     """Errors on the rows held out, and a page about them: both before anything is written, since they may fail."""
@@ -159,79 +287,95 @@ def _judged(
     from skewridge.reporting import report
 
     screen.step(f"Judging by {len(rows.response):,} rows that were held out")
-    known, odd = can_be_encoded(model, rows.features)
+    known, odd = can_be_encoded(model.steps[0][1].columns_, rows.features)
     if odd:
         screen.note(f"{(~known).sum()} of them are not judged: the rows that were fitted do not explain {odd}.")
-        rows = rows.some(np.flatnonzero(known))
+        rows = rows.some(known)
     if not len(rows.response):
         return None
     others = baselines(model, fitted, rows.features)
-    errors = judge(model, others, rows, fitted)
-    named = pd.Series(rows.response, index=rows.features.index, name=about["target"])
-    title = titled(type(model.steps[-1][1]).__name__, about["target"], about)
+    errors = errors_held_out(model, others, rows, fitted)
+    y = pd.Series(rows.response, index=rows.features.index, name=about["target"])
+    title = title_of(model.steps[-1][1], about["target"], about)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # judging has noted them
-        return errors, report(model, rows.features, named, y_ref=fitted.response, title=title, baselines=others)
+        warnings.simplefilter("ignore")  # predicting has noted them
+        return errors, report(model, rows.features, y, y_ref=fitted.response, title=title, baselines=others)
 
 
-def _write_page(page: str, html: str) -> str:
-    with atomic_file(page) as file:
-        file.write(html.encode())
-    return page
+def can_be_encoded(columns: list[Column], X: Any) -> tuple[BoolArray, str]:
+    """Return which rows hold values that columns take, (n,), and the columns of the others in words.
+
+    A text among numbers is a gap where the rows of the fit have it, and refused where they have not.
+    """
+    import pandas as pd
+
+    known, odd = np.ones(len(X), dtype=bool), []
+    for column in (column for column in columns if column.features):
+        values = X[column.name]
+        if not _takes(column, values):
+            refused = [value for value in values.dropna().unique() if not _takes(column, pd.Series([value]))]
+            known &= ~values.isin(refused).to_numpy()
+            odd.append(f"{column.name!r} ({shown([str(value) for value in refused])})")
+    return known, ", ".join(odd)
 
 
-def _row_name(table: Rows, asked: dict[str, str], place: int) -> str:
-    """The number of a row in its file; rows that were asked for are remembered."""
-    return asked.setdefault(str(place), row_label(table.features, place))
-
-
-def _fit(pipeline: TableModel, table: Rows) -> None:
-    """Fit; a refusal for memory names the option for an estimator that needs less."""
+def _takes(column: Column, values: Any) -> bool:
     try:
-        pipeline.fit(table.features, table.response, **fit_arguments(table.known))
-    except MemoryError as error:
-        if not str(error) or not isinstance(pipeline.steps[-1][1], HonestEstimator):
-            raise
-        raise MemoryError(f"{error} {SMALLER}") from error
-
-
-def make_estimator(request: FitRequest) -> Any:
-    """Return the estimator with its parameters, or raise for one that there is not."""
-    cls = ESTIMATORS[check_choice("--estimator", request.estimator, list(ESTIMATORS))]
-    check_roles(request.table.roles, request.table.target, cls, ESTIMATORS)
-    given = dict(_parameter(text) for text in request.parameters or ())
-    known = cls().get_params()
-    for name in given:
-        if name not in known:
-            own = ", ".join(known)
-            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {own}.{_owners(name)}")
-    shared = {"random_state": request.seed, "n_jobs": request.jobs, "memory_limit": request.memory_limit}
-    return cls(**{**shared, **given})
-
-
-def _owners(parameter: str) -> str:
-    """Which estimators have a parameter, if any."""
-    owners = [name for name, cls in ESTIMATORS.items() if parameter in cls().get_params()]
-    listed = " and ".join(f"--estimator {name}" for name in owners)
-    return f" {listed} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    """Return name and value of "name=value"; what is not JSON is text."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise ValueError(f"--param must be name=value; got {text!r}.")
-    try:
-        return name.strip(), json.loads(value)
+        codes_of(column, values)
     except ValueError:
-        return name.strip(), value
+        return False
+    return True
 
 
-def _as_text(data: dict[str, Any], more: str) -> list[str]:
-    return [
-        f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
-        f"{data['n_features']} features, {data['seconds']:.1f} s",
-        *chosen_text(data["chosen"]),
-        f"saved: {data['model']} ({format_bytes(data['bytes'])})" + (f", {data['report']}" if "report" in data else ""),
-        f"next: skewridge predict {data['model']} DATA{more}",
-    ]
+def errors_held_out(model: TableModel, others: dict[str, FloatArray], rows: Rows, fitted: Rows) -> dict[str, Any]:
+    """Return errors on the rows held out, of the model and of what baselines predict of the same rows."""
+    y, y_ref = rows.response, fitted.response
+    rare = rare_region(y, y_ref)
+    mean = np.full(len(y), np.average(y_ref, weights=fitted.known.get("sample_weight")))
+    own = np.asarray(model.predict(rows.features))
+    predictions = {type(model.steps[-1][1]).__name__: own, "mean": mean, **others}
+    return {
+        "n_rows": len(y),
+        "n_rare": int(rare.sum()),
+        "errors": {name: figures(y, found, rare) for name, found in predictions.items()},
+    }
+
+
+def baselines(model: TableModel, fitted: Rows, new: Any) -> dict[str, FloatArray]:
+    """Return what ridge regression and boosted trees predict of new rows, fitted to the numbers that the model saw."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeCV
+
+    encoder, y = model.steps[0][1], fitted.response
+    rows = clone(encoder).fit_transform(
+        fitted.features, y, **fitted.known
+    )  # with means of levels as the model saw them
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the model notes what it has not seen
+        numbers = encoder.transform(new)
+    others = {
+        "ridge": RidgeCV(np.logspace(-3, 5, 17)),
+        "boosted trees": HistGradientBoostingRegressor(random_state=0),
+    }
+    weights = fitted.known.get("sample_weight")
+    return {name: other.fit(rows, y, weights).predict(numbers) for name, other in others.items()}
+
+
+def as_table(data: dict[str, Any], roles: Mapping[str, str]) -> list[str | Table]:
+    """The errors for people, methods side by side."""
+    errors = data["errors"]
+    has_zeros = all(found["median_percent"] is None for found in errors.values())
+    rows = []
+    for score, label in LABELS.items():
+        values = [found[score] for found in errors.values()]
+        if score == "r2":
+            values = [value if value is None else round(value, 4) + 0.0 for value in values]  # no -2e-05, and no -0
+        if not (has_zeros and score == "median_percent"):
+            rows.append([label, *map(in_full, values)])
+    which = f", whole groups of {roles['groups']!r}" if "groups" in roles else ""
+    which = f", the last by {roles['time']!r}" if "time" in roles else which
+    said = (
+        f"Judged by {data['n_rows']:,} rows that were held out{which}, {data['n_rare']:,} of them rare (the 2% rarest "
+        "values of the response)."
+    )
+    return [Table(["held out", *errors], rows), said, *([NO_PERCENTS] if has_zeros else [])]

@@ -1,209 +1,431 @@
-"""skewridge predict."""
+"""A saved model and the rows that it predicts: skewridge predict, and what skewridge info tells of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skewridge._atomic import atomic_file
 from skewridge._messages import in_full
-from skewridge._typing import BoolArray, FloatArray
-from skewridge._validation import check_choice
-from skewridge.cli._fitted_rows import note_fitted_rows
-from skewridge.cli._info import columns_of, final_step, used_columns
-from skewridge.cli._likely import Likely, exceedance_text
-from skewridge.cli._outside import below_zero, outside_rows
-from skewridge.cli._pieces import exceeds_memory, predict_in_pieces
-from skewridge.cli._reading import find_files, read_tables
-from skewridge.cli._screen import Answer, Reading, Screen
-from skewridge.cli._table import MISSING, REMEDY, check_twins, complete_rows, split_names
-from skewridge.cli._writing import STDOUT, Output, check_predictions, write_table
-from skewridge.estimators.sources import check_std
+from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._validation import check_choice, format_bytes
+from skewridge.cli._screen import Answer, Screen, Table
+from skewridge.cli._tables import (
+    MISSING,
+    bytes_of,
+    check_output,
+    check_spaces,
+    complete_rows,
+    exceeds_memory,
+    find_files,
+    read_options,
+    read_tables,
+    split_names,
+)
+from skewridge.estimators.row_keys import row_keys
+from skewridge.estimators.sources import check_std, predict_source
+from skewridge.io.csv_dialect import FOUND
 from skewridge.io.formats import PARQUET
-from skewridge.persist import ModelFile, read_model
-from skewridge.tables.columns import Column, as_frame, check_columns, codes_of, refuse_missing, row_label
-from skewridge.tables.out_of_range import outside_text
+from skewridge.persist import read_model
+from skewridge.tables.columns import Column, check_columns, codes_of, refuse_missing, row_label
+from skewridge.tables.encoder import HEADINGS, TableSummary
+from skewridge.tables.out_of_range import Outside, outside_fit, outside_text
 from skewridge.tables.written_numbers import SHOWN
 
+if TYPE_CHECKING:
+    from skewridge.cli._app import PredictOptions, Reading
+
+WRITTEN = (".csv", ".tsv", *PARQUET)
+STDOUT = "-"
+FORMULA = tuple("=+-@\t\r")  # starts what spreadsheets may run
+HASHES = "row_hashes"  # in a model file, written by `skewridge fit`
+FLATTERED = "errors on them flatter. Take rows that it has not seen."
 SEEN = "their predictions have seen their own response, and lie nearer to it than those of new rows."
+MOST_NAMED = 5  # rows that are likeliest to exceed a value
+CHOSEN = (
+    *("n_centers_", "adapt_", "kernel_", "n_nodes_", "n_distinct_"),
+    *("bandwidth_", "penalty_", "solver_", "n_cells_", "ridge_"),
+)
+STATED = ("stated_mse", "stated_rare_mse")
+ROLES = {
+    "weight": "weights: a row counts as often as {column!r} says in the fit, and once in errors",
+    "groups": "groups: rows of one {column!r} were left out together; stated errors are for new ones",
+    "time": "time: rows of later {column!r} were predicted from earlier ones; stated errors are for what follows",
+}
 
 
-@dataclass(frozen=True)
-class PredictRequest:
-    """A model, a table, and what to do about missing values."""
+class SavedModel:
+    """A model file, the table that it is to predict, and what to do about missing values."""
 
-    model: str
-    data: Sequence[str]
-    missing: str | None = None
-    jobs: int = -1
-    reading: Reading | None = None
+    def __init__(
+        self,
+        screen: Screen,
+        path: str,
+        data: Sequence[str] = (),
+        missing: str | None = None,
+        jobs: int = -1,
+        reading: Reading | None = None,
+        target: str | None = None,
+    ) -> None:
+        file = read_model(path)
+        about, steps = file.about, getattr(file.model, "steps", None)
+        self.screen, self.path, self.data, self.jobs = screen, path, data, jobs
+        self.reading = FOUND if reading is None else read_options(reading)
+        self.model, self.about, self.library = file.model, about, file.library
+        self.encoder: Any = steps[0][1] if steps else None
+        self.estimator = steps[-1][1] if steps else file.model
+        alone = [Column(name, "number") for name in getattr(self.estimator, "feature_names_in_", ())]
+        self.columns: list[Column] = list(self.encoder.columns_) if steps else alone
+        self.used = [column for column in self.columns if column.features]  # all but those that were left out
+        self.names = [column.name for column in self.used]
+        self.missing = missing or about.get("missing", "refuse")  # as the option says, else as at fit
+        named = target or about.get("target")
+        self.target = named if isinstance(named, str) else None
+        y = about.get("response")
+        self.response = y if isinstance(y, np.ndarray) and y.ndim == 1 and len(y) else None  # that was fitted to
+
+    def require_target(self) -> str:
+        """The column with the truth: the one that is named, else the one that was fitted to."""
+        if self.target is None:
+            raise ValueError(f"{self.path} does not say what it predicts: name the column by --target.")
+        return self.target
+
+    def read(self, named: Sequence[str] = ()) -> Any:
+        """Return the table, which has all columns that the model needs, and those named."""
+        if not self.names:
+            raise ValueError(
+                f"{self.path} was fitted to columns without names, so none can be found in a table. Fit it with "
+                "skewridge fit, or to a data frame."
+            )
+        texts = {column.name for column in self.used if column.levels or column.dates}
+        texts |= {column.name for column in self.used if column.writing and column.writing.decimal == ","}
+        every: set[Any] = {*self.names, self.about.get("target"), *named}
+        decimal = self.about.get("decimal")
+        how: dict[str, Any] = {"texts": texts, "named": every, "usual_decimal": decimal, "note": self.screen.note}
+        frame, _ = read_tables(find_files(self.data), self.reading, **how)
+        check_columns(self.names, frame.columns)
+        known = {*every, *(column.name for column in self.columns)}  # what was left out was reported by the fit
+        extra = [] if "*" in named else [name for name in frame.columns if name not in known]
+        if extra:
+            more = ", ..." if len(extra) > SHOWN else ""
+            self.screen.note(f"Columns that the model does not use: {', '.join(map(repr, extra[:SHOWN]))}{more}.")
+        return frame
+
+    def complete(self, frame: Any) -> tuple[BoolArray, Any]:
+        """Which rows are predicted, (N,), and these as the model takes them: raw, or numbers without an encoder."""
+        features = frame[self.names]
+        rows = complete_rows(features, check_choice("--missing", self.missing, MISSING), self.screen)
+        inputs = features[rows]
+        if self.encoder is not None:
+            self.encoder.set_params(missing="impute" if self.missing == "impute" else "refuse")
+            return rows, inputs
+        refuse_missing(inputs, "The model cannot impute: add --missing drop, or correct the table.")
+        return rows, inputs.assign(**{column.name: codes_of(column, inputs[column.name]) for column in self.used})
+
+    def predict(self, inputs: Any, std: bool = False) -> tuple[FloatArray, FloatArray | None]:
+        """The prediction, and its standard deviation where that is asked for, (n,) each."""
+        self.estimator.set_params(n_jobs=self.jobs)
+        with self.screen.progress():
+            found = self.model.predict(inputs, **({"return_std": True} if std else {}))
+        prediction, deviation = found if std else (found, None)
+        if prediction.ndim > 1:
+            raise ValueError(f"{self.path} predicts {prediction.shape[1]} outputs, and the command line takes one.")
+        return prediction, deviation
+
+    def numbers(self, inputs: Any) -> Any:
+        """Rows as the estimator itself takes them."""
+        if self.encoder is None:
+            return inputs
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # predicting has said it already
+            return self.model[:-1].transform(inputs)
+
+    def outside(self, numbers: Any) -> list[Outside]:
+        """The columns that put rows outside the range of the fit."""
+        features = [name for column in self.columns for name in column.features]
+        return outside_fit(self.estimator, numbers, features, self.columns)
+
+    def count_fitted_rows(self, inputs: Any, y: FloatArray, beware: str = FLATTERED) -> int | None:
+        """Note how many rows equal rows of the fit, and return it; None where that is not known."""
+        known = self.about.get(HASHES)
+        if not isinstance(known, np.ndarray) or known.ndim != 1 or known.dtype.kind != "i":
+            return None
+        count = int(np.isin(row_hashes(inputs, y), known).sum())
+        if count:
+            self.screen.note(
+                f"{count:,} of {len(y):,} rows equal rows that {self.path} was fitted to, in every column that it uses "
+                f"and in the target: {beware}"
+            )
+        return count
 
 
-def predict_table(
-    request: PredictRequest, output: Output, std: bool, keep: str | None, likely: Likely, screen: Screen
-) -> Answer:
+def row_hashes(features: Any, y: FloatArray) -> IntArray:
+    """One number for every row, equal where all columns that the model uses and the response are, (n,)."""
+    high, low = row_keys(features.assign(**{"": y})).T.astype(np.int64)  # no column has an empty name
+    return (high - 2**31) * 2**32 + low
+
+
+def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> Answer:
     """Read, predict, write."""
-    asked = likely.check()  # what cannot be read is refused before any work
-    check_predictions(output, [request.model], request.data, screen)
-    file = read_model(request.model)
-    if exceeds_memory(request.data) and not (hasattr(file.model, "steps") or asked or keep):
-        return _predict_pieces(request, file, output, std, screen)
-    frame = read_rows(request, file, screen, split_names(keep))
-    kept = list(frame.columns) if keep == "*" else list(dict.fromkeys(split_names(keep)))
+    names, is_every = split_names(options.keep), options.keep == "*"
+    quantiles, exceeds = _check_options(options)
+    suffix = _check_output(options, screen)
+    saved = SavedModel(screen, options.model, options.data, options.missing, options.jobs, reading)
+    asks_more = options.interval is not None or quantiles or exceeds or names
+    if saved.encoder is None and not asks_more and exceeds_memory(options.data):
+        return _predict_pieces(saved, options, suffix)
+    frame = saved.read(names)
+    kept = list(frame.columns) if is_every else list(dict.fromkeys(names))
     check_columns(kept, frame.columns)
-    check_twins([] if keep == "*" else kept, frame.columns)
-    prediction, deviation = predict_rows(request, file, frame, std, screen)
-    columns = {"prediction": prediction, **({"std": deviation} if std else {})}
-    there = ~np.isnan(prediction)
-    if asked:
-        found = likely.columns(file.model, predicted_inputs(request, file, frame[there]))
-        columns |= {name: _spread(values, there) for name, values in found.items()}
+    check_spaces([] if is_every else kept, frame.columns)
+    if options.std:
+        check_std(saved.estimator)
+    rows, inputs = saved.complete(frame)
+    prediction, deviation = saved.predict(inputs, options.std)
+    numbers = saved.numbers(inputs)
+    columns = {"prediction": prediction} | ({} if deviation is None else {"std": deviation})
+    if options.interval is not None:
+        columns["low"], columns["high"] = saved.estimator.predict_interval(numbers, options.interval)
+    if quantiles:
+        columns |= zip(quantiles, saved.estimator.predict_quantiles(numbers, list(quantiles.values())).T, strict=True)
+    if exceeds:
+        columns |= zip(exceeds, saved.estimator.predict_exceedance(numbers, list(exceeds.values())).T, strict=True)
     clash = [name for name in kept if name in columns]
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")
-    write_table(frame[kept].assign(**columns), output)
-    done, truth = prediction[there], _known_response(file, frame[there])
+    every = np.full((len(frame), len(columns)), np.nan)  # rows that are dropped have no prediction
+    every[rows] = np.column_stack(list(columns.values()))
+    _write_table(frame[kept].assign(**dict(zip(columns, every.T, strict=True))), options, suffix)
+
+    outside, row_name = saved.outside(numbers), partial(row_label, inputs)
+    if outside:
+        screen.note(outside_text(outside, len(inputs), row_name))
+    truth, target = np.full(len(inputs), np.nan), str(saved.about.get("target"))
+    if target in frame.columns:
+        with suppress(ValueError):  # where its column holds something else, which predicting does not need
+            truth = codes_of(Column(target, "number"), frame[target][rows])
+    unknown = np.isnan(truth)
+    places = np.flatnonzero(unknown) if unknown.any() else np.arange(len(truth))
     data = {
-        "output": output.path,
-        "n_rows": len(prediction),
-        "n_predicted": len(done),
-        "least": float(done.min()),
-        "mean": float(done.mean()),
-        "largest": float(done.max()),
-        "outside": _note_outside(request, file, frame[there], screen),
-        "n_fitted_rows": None,
-        "exceeds": _exceedances(likely, frame, columns, there, truth),
+        "output": options.output,
+        "n_rows": len(frame),
+        "n_predicted": len(inputs),
+        "least": float(prediction.min()),
+        "mean": float(prediction.mean()),
+        "largest": float(prediction.max()),
+        "outside": [column.to_dict(row_name) for column in outside],
+        "n_fitted_rows": None if unknown.all() else saved.count_fitted_rows(inputs, truth, SEEN),
+        "exceeds": [_exceedance(above, columns[name][places], inputs.iloc[places]) for name, above in exceeds.items()],
     }
-    if not np.isnan(truth).all():
-        data["n_fitted_rows"] = note_fitted_rows(request.model, file, frame[there], truth, screen, SEEN)
-    below_zero(file, done, screen)
-    return Answer({} if output.path == STDOUT else data, [] if output.path == STDOUT else _as_text(data))
-
-
-def _known_response(file: ModelFile, frame: Any) -> FloatArray:
-    """The response where the table has it, (n,); nan elsewhere, and where its column holds something else."""
-    target = file.about.get("target")
-    if target not in frame.columns:
-        return np.full(len(frame), np.nan)
-    try:
-        return codes_of(Column(str(target), "number"), frame[target])
-    except ValueError:  # which predicting does not need
-        return np.full(len(frame), np.nan)
-
-
-def _exceedances(
-    likely: Likely, frame: Any, columns: dict[str, FloatArray], there: BoolArray, truth: FloatArray
-) -> list[dict[str, Any]]:
-    """What is to be expected beyond thresholds, of rows whose response is not known; of all where every one is."""
-    places = np.flatnonzero(there)
-    asked = places[np.isnan(truth)] if np.isnan(truth).any() else places
-    return likely.exceedances(columns, asked, lambda place: row_label(frame, place))
-
-
-def _predict_pieces(request: PredictRequest, file: ModelFile, output: Output, std: bool, screen: Screen) -> Answer:
-    """Predict a table that memory does not hold, with a model that was fitted in pieces."""
-    if output.suffix not in PARQUET:
-        raise ValueError(
-            f"Memory does not hold {request.data[0]}, whose predictions go to Parquet. Name a .parquet file by "
-            f"--output; got {output.path}."
+    negative = int((prediction < 0).sum())
+    if negative and saved.response is not None and saved.response.min() >= 0:
+        screen.note(
+            f"{negative} predictions are below 0, and no response that was fitted is. If none can be, fit with "
+            "-p 'bounds=[0, null]'."
         )
-    predict_in_pieces(file.model, request.data[0], output.path, std, request.reading, screen)
-    return Answer({"output": output.path}, [output.path])
+    return Answer({}) if options.output == STDOUT else Answer(data, _as_text(data))
 
 
-def _note_outside(request: PredictRequest, file: ModelFile, frame: Any, screen: Screen) -> list[dict[str, Any]]:
-    """Tell of rows outside the range of the fit; return them as plain data."""
-    found = outside_rows(file.model, predicted_inputs(request, file, frame))
-
-    def name(place: int) -> str:
-        return row_label(frame, place)
-
-    if found:
-        screen.note(outside_text(found, len(frame), name))
-    return [column.to_dict(name) for column in found]
-
-
-def predicted_inputs(request: PredictRequest, file: ModelFile, frame: Any) -> Any:
-    """The rows that were predicted, as the model takes them."""
-    columns = used_columns(file.model)
-    return model_inputs(file.model, columns, frame[[column.name for column in columns]], missing_policy(request, file))
-
-
-def missing_policy(request: PredictRequest, file: ModelFile) -> str:
-    """What happens to missing values: as the option says, else as at fit."""
-    return check_choice("--missing", request.missing or file.about.get("missing", "refuse"), MISSING)
-
-
-def read_rows(request: PredictRequest, file: ModelFile, screen: Screen, named: Sequence[str] = ()) -> Any:
-    """Return the table, which has all columns that the model needs, and those named."""
-    needed = used_columns(file.model)
-    if not needed:
+def _predict_pieces(saved: SavedModel, options: PredictOptions, suffix: str) -> Answer:
+    """Predict a table that memory does not hold, with a model that was fitted in pieces, into a Parquet file."""
+    [source] = options.data
+    if suffix not in PARQUET:
         raise ValueError(
-            f"{request.model} was fitted to columns without names, so none can be found in a table. Fit it with "
-            "skewridge fit, or to a data frame."
+            f"Memory does not hold {source}, whose predictions go to Parquet. Name a .parquet file by --output; got "
+            f"{options.output}."
         )
-    files = find_files(request.data)
-    texts = {column.name for column in needed if column.levels or column.dates or _has_comma(column)}
-    used: set[Any] = {column.name for column in needed} | {file.about.get("target")}
-    every = {*used, *named}
-    how: dict[str, Any] = {"reading": request.reading, "usual_decimal": file.about.get("decimal"), "say": screen.note}
-    frame = as_frame(read_tables(files, texts=texts, named=every, **how))
-    check_columns([column.name for column in needed], frame.columns)
-    told = {column.name for column in columns_of(file.model)}  # what was left out was told by the fit
-    extra = [] if "*" in named else [name for name in frame.columns if name not in {*every, *told}]
-    if extra:
-        more = ", ..." if len(extra) > SHOWN else ""
-        screen.note(f"Columns that the model does not use: {', '.join(map(repr, extra[:SHOWN]))}{more}.")
-    return frame
+    saved.screen.note(f"{source} has {format_bytes(bytes_of(source))} and is read in pieces.")
+    predict_source(saved.model, source, options.output, return_std=options.std, **asdict(saved.reading))
+    return Answer({"output": options.output}, [options.output])
 
 
-def _has_comma(column: Column) -> bool:
-    return column.writing is not None and column.writing.decimal == ","
+def _check_output(options: PredictOptions, screen: Screen) -> str:
+    """The ending of the output, that of CSV for stdout; refuse what cannot be written, or would replace data."""
+    output = options.output
+    suffix = ".csv" if output == STDOUT else Path(output).suffix.lower()
+    if output == STDOUT and screen.as_json:
+        raise ValueError("--json and --output - cannot share stdout. Name a file for the output.")
+    if suffix not in WRITTEN:
+        raise ValueError(f"The output {output} must end in {', '.join(WRITTEN)}, or be - for stdout.")
+    if options.escape_formulas and suffix in PARQUET:
+        raise ValueError("--escape-formulas is for CSV, which spreadsheets open. Leave it out for Parquet.")
+    if output != STDOUT:
+        check_output(output, options.data, options.model)
+    return suffix
 
 
-def predict_rows(
-    request: PredictRequest, file: ModelFile, frame: Any, std: bool, screen: Screen
-) -> tuple[FloatArray, FloatArray]:
-    """Return prediction and standard deviation of every row, nan where missing values are dropped."""
-    policy = missing_policy(request, file)
-    if std:
-        check_std(final_step(file.model))
-    columns = used_columns(file.model)
-    features = frame[[column.name for column in columns]]
-    if policy == "refuse":
-        refuse_missing(features, REMEDY)
-    rows = complete_rows(features, policy, screen)
-    inputs = model_inputs(file.model, columns, features[rows], policy)
-    final_step(file.model).set_params(n_jobs=request.jobs)
-    with screen.progress():
-        found = file.model.predict(inputs, **({"return_std": True} if std else {}))
-    prediction, deviation = found if std else (found, np.full(int(rows.sum()), np.nan))
-    if prediction.ndim > 1:
-        raise ValueError(f"{request.model} predicts {prediction.shape[1]} outputs, and the command line takes one.")
-    return _spread(prediction, rows), _spread(deviation, rows)
+def _check_options(options: PredictOptions) -> tuple[dict[str, float], dict[str, float]]:
+    """The levels of quantiles and the thresholds to exceed, by the names of their columns; or raise."""
+    interval = options.interval
+    if interval is not None and not 0.0 < interval <= 1.0:
+        raise ValueError(f"--interval must be a share above 0 and at most 1, such as 0.9 for 90%; got {interval:g}.")
+    found: list[dict[str, float]] = []
+    for option, text, prefix, example in (
+        ("--quantiles", options.quantiles, "q", "0.5,0.9,0.99"),
+        ("--exceeds", options.exceeds, "p_above_", "1e6,2e6"),
+    ):
+        written = [] if text is None else [part.strip() for part in text.split(",")]
+        twice = [part for part in written if written.count(part) > 1]
+        try:
+            found.append({f"{prefix}{part}": float(part) for part in written})
+        except ValueError as error:
+            message = f"{option} must be numbers with commas between them, such as {example}; got {text!r}."
+            raise ValueError(message) from error
+        if twice:
+            column = f"{prefix}{twice[0]}"
+            raise ValueError(f"The output would have two columns {column!r}. Name every level and value once.")
+    return found[0], found[1]
 
 
-def model_inputs(model: Any, columns: Sequence[Column], features: Any, policy: str) -> Any:
-    """The rows as the model takes them: a table for a pipeline, numbers for an estimator alone."""
-    if hasattr(model, "steps"):
-        model.steps[0][1].set_params(missing="impute" if policy == "impute" else "refuse")
-        return features
-    refuse_missing(features, "The model cannot impute: add --missing drop, or correct the table.")
-    return features.assign(**{column.name: codes_of(column, features[column.name]) for column in columns})
+def _write_table(frame: Any, options: PredictOptions, suffix: str) -> None:
+    """Write a data frame, in one step; CSV is UTF-8 on stdout as well, whatever a terminal of another locale shows."""
+    if options.escape_formulas:
+        frame = frame.rename(columns=_escaped).apply(lambda column: column.map(_escaped))
+    if options.output != STDOUT:
+        with atomic_file(options.output) as file:
+            if suffix in PARQUET:
+                frame.to_parquet(file, index=False)
+            else:
+                frame.to_csv(file, index=False, sep="\t" if suffix == ".tsv" else ",")
+    elif hasattr(sys.stdout, "buffer"):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(frame.to_csv(index=False).encode())
+        sys.stdout.buffer.flush()
+    else:
+        sys.stdout.write(frame.to_csv(index=False))
 
 
-def _spread(values: FloatArray, rows: Any) -> FloatArray:
-    """Put values at the rows they belong to."""
-    out = np.full(len(rows), np.nan)
-    out[rows] = values
-    return out
+def _escaped(cell: Any) -> Any:
+    """A text that a spreadsheet would run, with an apostrophe before it; any other cell as it is."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def _exceedance(above: float, probability: FloatArray, rows: Any) -> dict[str, Any]:
+    """How many of some rows should exceed a threshold by their probabilities, (n,), how many likely do, and which."""
+    first = np.argsort(-probability, kind="stable")[:MOST_NAMED]
+    return {
+        "above": above,
+        "n_rows": len(probability),
+        "expected": float(probability.sum()),
+        "n_likely": int(np.sum(probability > 0.5)),
+        "likeliest": [
+            {"row": row_label(rows, int(place)), "probability": float(probability[place])}
+            for place in first
+            if probability[place] > 0.0
+        ],
+    }
 
 
 def _as_text(data: dict[str, Any]) -> list[str]:
-    empty = data["n_rows"] - data["n_predicted"]
+    """What was written in a line, and one for every threshold."""
+    n_predicted = data["n_predicted"]
+    empty = data["n_rows"] - n_predicted
     left = f" ({empty:,} without a prediction)" if empty else ""
     least, largest, mean = (in_full(data[name]) for name in ("least", "largest", "mean"))
-    told = f"{data['output']}: {data['n_rows']:,} rows{left}, predictions from {least} to {largest}, mean {mean}"
-    return [told, *(exceedance_text(one, data["n_predicted"]) for one in data["exceeds"])]
+    lines = [f"{data['output']}: {data['n_rows']:,} rows{left}, predictions from {least} to {largest}, mean {mean}"]
+    for found in data["exceeds"]:
+        likeliest = ", ".join(f"{one['row']} ({_percent(one['probability'])})" for one in found["likeliest"])
+        which = "" if found["n_rows"] == n_predicted else " without a response"
+        lines.append(
+            f"more than {in_full(found['above'])}: {found['expected']:,.1f} of {found['n_rows']:,} rows{which} "
+            f"expected, {found['n_likely']:,} likelier than not"
+            + (f"; likeliest: row {likeliest}" if likeliest else "")
+        )
+    return lines
+
+
+def _percent(share: float) -> str:
+    """A probability for people; nothing is called certain that is not.
+
+    Examples
+    --------
+    >>> _percent(0.9998), _percent(0.25), _percent(1.0)
+    ('>99.9%', '25%', '100%')
+    """
+    return ">99.9%" if 0.9995 <= share < 1.0 else f"{100 * share:.3g}%"
+
+
+# What is in a file
+
+
+def describe(saved: SavedModel) -> Answer:
+    """Tell what is in a model file."""
+    summary, estimator = TableSummary(tuple(saved.columns)), saved.estimator
+    columns = zip(saved.columns, summary.to_dict()["columns"], strict=True)
+    data: dict[str, Any] = {
+        "model": saved.path,
+        "bytes": os.path.getsize(saved.path),
+        "skewridge": saved.library,
+        "estimator": type(estimator).__name__,
+        "target": saved.about.get("target"),
+        **{role: saved.about.get(role) for role in ROLES},
+        "n_rows": None if saved.response is None else len(saved.response),
+        "columns": [{**described, "levels": list(column.levels)} for column, described in columns],
+        "n_features": int(estimator.n_features_in_),
+        "parameters": {name: _as_json(value) for name, value in estimator.get_params(deep=False).items()},
+        "chosen": facts(estimator),
+    }
+    rows = "" if data["n_rows"] is None else f", {data['n_rows']:,} rows"
+    target = "" if data["target"] is None else f" of {data['target']!r}"
+    parts: list[str | Table] = [
+        f"{data['estimator']}{target}{rows}, {data['n_features']} features",
+        f"{data['model']}: {format_bytes(data['bytes'])}, written by skewridge {data['skewridge']}",
+        *chosen_text(data["chosen"]),
+        "parameters: " + ", ".join(f"{name}={value!r}" for name, value in data["parameters"].items()),
+        *roles_text(data),
+    ]
+    return Answer(data, [*parts, *([Table(HEADINGS, summary.rows, numbers=False)] if saved.columns else [])])
+
+
+def facts(estimator: Any) -> dict[str, Any]:
+    """The settings that a fit chose, the errors that it states for unseen rows, and its blend, in a few words."""
+    risk: Any = getattr(estimator, "risk_", None)
+    tuning: Any = getattr(estimator, "tuning_", None)
+    found = {name.rstrip("_"): getattr(estimator, name, None) for name in CHOSEN}
+    found |= {name: getattr(risk, name.removeprefix("stated_"), None) for name in STATED}
+    if hasattr(tuning, "members"):
+        pairs = zip(tuning.weights.tolist(), tuning.members, strict=True)
+        found["blend"] = " + ".join(f"{weight:.2f} {name}" for weight, name in pairs)
+    told = {name: float(f"{v:.4g}") if isinstance(v, float) else _as_json(v) for name, v in found.items()}
+    return {
+        name: value
+        for name, value in told.items()
+        if isinstance(value, str | int) or (isinstance(value, float) and np.isfinite(value))
+    }
+
+
+def chosen_text(chosen: dict[str, Any]) -> list[str]:
+    """What a fit states of its errors, in units of the response, and what it chose."""
+    roots = {name: in_full(chosen[name] ** 0.5) for name in STATED if name in chosen}
+    others = ", ".join(f"{name} {value}" for name, value in chosen.items() if name not in STATED)
+    rare = f", {roots['stated_rare_mse']} where the response is rare" if "stated_rare_mse" in roots else ""
+    lines = (
+        [f"stated by the fit for rows it has not seen: RMSE {roots['stated_mse']}{rare}"]
+        if "stated_mse" in roots
+        else []
+    )
+    return lines + ([f"chosen: {others}"] if others else [])
+
+
+def roles_text(about: Mapping[str, Any]) -> list[str]:
+    """What is to be said of a model that was fitted with weights, groups or times."""
+    return [text.format(column=about[role]) for role, text in ROLES.items() if isinstance(about.get(role), str)]
+
+
+def _as_json(value: Any) -> Any:
+    """A parameter as JSON, which has no infinities."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    known = isinstance(value, int | str | None) or (isinstance(value, float) and np.isfinite(value))
+    return value if known else str(value)

@@ -10,22 +10,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 
 OK, REFUSED, BUG, INTERRUPTED = 0, 1, 3, 130
 LINE_EVERY = 10.0  # seconds between lines of progress
 EXPECTED = (ValueError, TypeError, OSError, MemoryError, ImportError, OverflowError, EOFError, NotImplementedError)
-
-
-class Reading(NamedTuple):
-    """What was said about how to read files; None is found from each."""
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    encoding: str | None = None
-    sheet: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,29 +37,27 @@ class Answer:
 
 
 class Screen:
-    """Where one command speaks."""
+    """Where one command writes."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._notes: list[str] = []
 
     def note(self, text: str) -> None:
-        """Tell something that is neither a result nor an error, once."""
-        if text in self._notes:
-            return
-        self._notes.append(text)
-        if not self.as_json:
-            _write(sys.stderr, f"note: {printable(text)}")
+        """Report something that is neither a result nor an error, once."""
+        if text not in self._notes:
+            self._notes.append(text)
+            self.step(f"note: {text}")
 
     def step(self, text: str) -> None:
-        """Tell what is being done."""
+        """Report what is being done."""
         if not self.as_json:
             _write(sys.stderr, printable(text))
 
     def show(self, answer: Answer) -> None:
         """Print the result."""
         if self.as_json:
-            _write(sys.stdout, json.dumps({**answer.data, "notes": self._notes}, indent=2, allow_nan=False))
+            self._write_json(answer.data)
             return
         for part in answer.parts:
             if isinstance(part, Table):
@@ -79,18 +68,8 @@ class Screen:
     def fail(self, text: str) -> None:
         """Print an error."""
         if self.as_json:
-            _write(sys.stdout, json.dumps({"error": text, "notes": self._notes}, indent=2))
+            self._write_json({"error": text})
         _write(sys.stderr, f"error: {printable(text)}")
-
-    @contextmanager
-    def hearing(self) -> Iterator[None]:
-        """Turn the library's warnings into notes."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("default")
-            warnings.filterwarnings("ignore", category=DeprecationWarning)
-            warnings.filterwarnings("ignore", category=FutureWarning)
-            warnings.showwarning = lambda message, *others, **more: self.note(str(message))
-            yield
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -112,21 +91,30 @@ class Screen:
                     yield
 
     def _line(self) -> Callable[[str, int, int], None]:
-        told = [time.monotonic()]
+        """What writes a line of progress, every few seconds at most."""
+        last = time.monotonic()
 
-        def tell(label: str, done: int, total: int) -> None:
-            if time.monotonic() - told[0] >= LINE_EVERY:
-                told[0] = time.monotonic()
+        def write(label: str, done: int, total: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY:
+                last = time.monotonic()
                 self.step(f"{label}: {done}%" if total == 100 else f"{label}: {done} of {total}")
 
-        return tell
+        return write
+
+    def _write_json(self, data: dict[str, Any]) -> None:
+        _write(sys.stdout, json.dumps({**data, "notes": self._notes}, indent=2, allow_nan=False))
 
 
 def run(work: Callable[[Screen], Answer], as_json: bool) -> None:
-    """Do the work of a command and show what it found; end with an exit code where it fails."""
+    """Do the work of a command and show what it found, warnings as notes; end with an exit code where it fails."""
     screen = Screen(as_json)
     try:
-        with screen.hearing():
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            warnings.showwarning = lambda message, *others, **more: screen.note(str(message))
             answer = work(screen)
         screen.show(answer)
     except KeyboardInterrupt:
@@ -135,30 +123,28 @@ def run(work: Callable[[Screen], Answer], as_json: bool) -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OK) from None
-    except EXPECTED as error:
-        if os.environ.get("SKEWRIDGE_DEBUG"):
-            raise
-        screen.fail(_message(error))
-        raise typer.Exit(REFUSED) from None
     except Exception as error:
         if os.environ.get("SKEWRIDGE_DEBUG"):
             raise
+        if isinstance(error, EXPECTED):
+            screen.fail(_message(error))
+            raise typer.Exit(REFUSED) from None
         screen.fail(f"This is a bug in skewridge: {error!r}. SKEWRIDGE_DEBUG=1 shows where it is.")
         raise typer.Exit(BUG) from None
 
 
-def printable(text: str) -> str:
-    """Return text without characters that would move a terminal's cursor or change its colours."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
-
-
-def _message(error: BaseException) -> str:
+def _message(error: Exception) -> str:
     """The message of an error; an error of the system about a file comes with the file's name."""
     if isinstance(error, MemoryError) and not str(error):
         return "There is not enough memory. Use fewer rows or columns, or a machine with more."
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def printable(text: str) -> str:
+    """Return text without characters that would move a terminal's cursor or change its colours."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def _write(stream: Any, text: str) -> None:
@@ -168,25 +154,19 @@ def _write(stream: Any, text: str) -> None:
 
 
 def _print_table(table: Table) -> None:
-    if sys.stdout.isatty():
-        _print_rich(table)
+    from skewridge._messages import aligned
+
+    rows = [[printable(cell) for cell in row] for row in (table.headings, *table.rows)]
+    if not sys.stdout.isatty():
+        _write(sys.stdout, aligned(rows, numbers=table.numbers))
         return
-    lines = [[printable(cell) for cell in row] for row in (table.headings, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = ["<", *(">" if table.numbers else "<") * (len(widths) - 1)]
-    for line in lines:
-        cells = (f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True))
-        _write(sys.stdout, "  ".join(cells).rstrip())
-
-
-def _print_rich(table: Table) -> None:
     from rich.console import Console
     from rich.table import Table as Rich
     from rich.text import Text
 
     shown = Rich()
-    for i, heading in enumerate(table.headings):
-        shown.add_column(Text(printable(heading)), justify="right" if i and table.numbers else "left")
-    for row in table.rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
+    for i, heading in enumerate(rows[0]):
+        shown.add_column(Text(heading), justify="right" if i and table.numbers else "left")
+    for row in rows[1:]:
+        shown.add_row(*map(Text, row))
     Console().print(shown)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skewridge._messages import aligned
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice, check_integer
 from skewridge.tables import columns as table
@@ -272,10 +273,7 @@ class TableSummary:
         return {"columns": columns}
 
     def __str__(self) -> str:
-        lines = [list(HEADINGS), *self.rows]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-        return "\n".join(line.rstrip() for line in padded)
+        return aligned([HEADINGS, *self.rows])
 
 
 def _becomes(column: Column) -> str:
