@@ -20,7 +20,7 @@ from theory import variance
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.kernels import Kernel
-from skewridge.nodes.planning import make_plan
+from skewridge.nodes.partition import make_plan
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
 from skewridge.theory import kernel_spectrum, risk_bound

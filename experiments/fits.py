@@ -15,7 +15,7 @@ from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
-from skewridge.nodes.planning import make_plan
+from skewridge.nodes.partition import make_plan
 from skewridge.response.allocation import expected_node_size
 from skewridge.response.slices import slice_quietly
 

@@ -263,7 +263,7 @@ def test_published_penalties_are_those_of_the_node_size():
 
 def test_equal_cost_is_the_fewest_nodes_that_cost_no_more():
     from skewridge.datasets import make_peaks
-    from skewridge.nodes.planning import make_plan
+    from skewridge.nodes.partition import make_plan
     from skewridge.response.slices import slice_quietly
 
     _, y = make_peaks(500, 2, random_state=0)

@@ -23,9 +23,8 @@ from scipy.optimize import brentq
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
-from skewridge.nodes.fit import Problem
+from skewridge.nodes.fit import Problem, relative_variance
 from skewridge.nodes.partition import Partition
-from skewridge.nodes.variance import relative_variance
 from skewridge.response.allocation import Allocation, allocate
 from skewridge.response.slices import slice_response
 from skewridge.theory import effective_dimension

@@ -18,13 +18,11 @@ from study import risk_surface
 
 from skewridge.datasets import make_peaks
 from skewridge.execution.job import Job, one_blas_thread
-from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel, median_bandwidth
-from skewridge.nodes.criteria import pair_risk
-from skewridge.nodes.partition import partition_rows
-from skewridge.nodes.planning import PartitionSettings
-from skewridge.nodes.trials import Trial, judge, judged_rows, try_nodes
-from skewridge.nodes.tuning import PENALTIES
+from skewridge.nodes.partition import PartitionSettings, deal_rows
+from skewridge.nodes.trials import Trial, jackknife_error, pair_risk, sample_rows
+from skewridge.nodes.tuning import PENALTIES, Search
+from skewridge.response.slices import slice_response
 
 N, K, SEEDS, DRAWS = 10_000, 100, 2, 40
 NUMBERS = (3, 5, 8, 12, 20, 32, 64, 100)
@@ -35,13 +33,13 @@ def regrets(d, slices, seed):
     """(q, margin) -> regrets over the draws."""
     X, y, X_test, truth = make_peaks(N, d, random_state=seed, return_test=True)
     job, centred = Job(2), y - y.mean()
-    partition = partition_rows(y, PartitionSettings(K, slices), d, seed, Budget(), job)
+    partition = deal_rows(slice_response(y, slices), K, seed, PartitionSettings(K, slices))
     base = Kernel("gaussian", bandwidth=median_bandwidth(X, "gaussian", seed))
     bandwidths = [base.bandwidth * 2.0**o for o in OCTAVES]
-    rows, weights = judged_rows(y, 2000 if slices == 1 else 1000, seed)
-    trial = Trial([partition.node(i) for i in range(K)], K, rows, weights, left_out=True)
-    tried = try_nodes(trial, range(K), X, centred, base, bandwidths, PENALTIES, job)
-    products, _ = judge(trial, tried, X, centred, base, bandwidths, weights, job)
+    trial = Trial([partition.node(i) for i in range(K)], *sample_rows(y, 2000 if slices == 1 else 1000, seed))
+    search = Search("loo", X, centred, np.ones(N), [trial], base, PENALTIES, job)
+    search.widen(bandwidths, K)
+    products, _ = search.errors(trial, bandwidths, np.ones(N))
     with one_blas_thread():
         risk = risk_surface(X, y, X_test[::5], truth[::5], partition.allocation, bandwidths, PENALTIES)
     rng, found = np.random.default_rng(0), {}
@@ -49,7 +47,7 @@ def regrets(d, slices, seed):
         some = (rng.choice(K, q, replace=False) for _ in range(DRAWS))
         estimates = [pair_risk(products[..., J[:, None], J], K) for J in some]
         for margin in (0, 1):
-            picks = (np.argmin(e.risk + margin * e.error) for e in estimates)
+            picks = (np.argmin(risk + margin * jackknife_error(without)) for risk, without in estimates)
             found[q, margin] = [risk.flat[i] / risk.min() for i in picks]
     return found
 

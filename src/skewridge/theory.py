@@ -3,7 +3,7 @@
 mu_1 >= mu_2 >= ... are the eigenvalues of the kernel's operator under the law P_X of the nodes' rows. Both statements
 assume k INDEPENDENT nodes of n~ rows each, drawn from one law, and noise with mean 0 given that a row was selected.
 Nodes of Algorithm 2 share rows, and rows are selected on y: copies bring no new noise, so the variance does not fall as
-1/N~. :func:`skewridge.nodes.variance.relative_variance` tells the variance as it is.
+1/N~. :func:`skewridge.nodes.fit.relative_variance` tells the variance as it is.
 """
 
 from __future__ import annotations

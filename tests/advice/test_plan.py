@@ -10,7 +10,7 @@ from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
 from skewridge.advice.pace import seconds_per_operation
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
-from skewridge.nodes.planning import PartitionSettings, make_plan
+from skewridge.nodes.partition import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly, slice_response
 from skewridge.two_levels.members import LevelSettings

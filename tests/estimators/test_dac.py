@@ -196,12 +196,12 @@ def test_std_matches_the_variance_over_fresh_noise():
 
 
 def test_std_does_not_depend_on_how_many_points_are_asked_at_once(monkeypatch):
-    from skewridge.nodes import variance
+    from skewridge.nodes import fit
 
     X, y = make_peaks(200, 2, random_state=0)
     model = DacKernelRidge(n_nodes=3, random_state=0).fit(X, y)
     whole = model.predict(X, return_std=True)[1]
-    monkeypatch.setattr(variance, "INFLUENCE_BYTES", 8 * 200 * 7)
+    monkeypatch.setattr(fit, "INFLUENCE_BYTES", 8 * 200 * 7)
     np.testing.assert_allclose(model.predict(X, return_std=True)[1], whole, rtol=1e-12)
 
 

@@ -20,8 +20,7 @@ from skewridge.datasets import make_peaks
 from skewridge.estimators.any_rows import take_rows
 from skewridge.estimators.node_learners import seeded
 from skewridge.kernels import Kernel
-from skewridge.nodes.partition import focus_weights
-from skewridge.nodes.planning import PartitionSettings
+from skewridge.response.allocation import inclusion_probability
 
 
 @parametrize_with_checks(
@@ -128,7 +127,8 @@ def test_weights_multiply_and_zero_leaves_rows_out():
     weights = np.random.default_rng(0).integers(0, 3, 200).astype(float)
     model = DacRegressor(Ridge(), n_nodes=3, focus=0.0, random_state=0).fit(X, y, sample_weight=weights)
     kept = np.flatnonzero(weights)
-    focus = focus_weights(model.slices_, 3, PartitionSettings(3, focus=0.0))
+    slices = model.slices_
+    focus = 1.0 / inclusion_probability(slices.counts, slices.copies, 3)[slices.labels]
     fits = [
         Ridge().fit(X[kept][rows], y[kept][rows], sample_weight=(focus * weights[kept])[rows]).predict(X)
         for rows in model.allocation_

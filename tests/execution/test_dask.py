@@ -243,7 +243,7 @@ def test_a_fit_begun_on_a_cluster_is_ended_without_it(client, folder, rows, esti
 
     with monkeypatch.context() as context:
         context.setattr(Pieces, "finish", die)
-        context.setattr("skewridge.estimators.dac.collapse", die)
+        context.setattr("skewridge.estimators.dac.average_nodes", die)
         with pytest.raises(KeyboardInterrupt):
             fit_source(clone(estimator), folder, target="y", checkpoint=tmp_path)
     assert len(list(tmp_path.glob("*/*.pickle"))) >= 7

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.linalg.tridiagonal import solve_path
-from skewridge.nodes.criteria import cp, dgcv, error_products, gcv, jackknife_error, mean_risk
-from skewridge.nodes.criteria import pair_risk as pair_risk_of
-from skewridge.nodes.partition import partition_rows
-from skewridge.nodes.planning import PartitionSettings
-from skewridge.nodes.trials import Trial, judge, try_nodes
+from skewridge.nodes.partition import PartitionSettings, deal_rows
+from skewridge.nodes.trials import Trial, cp, error_products, gcv, jackknife_error, mean_risk
+from skewridge.nodes.trials import pair_risk as pair_risk_of
+from skewridge.nodes.tuning import Search
+from skewridge.response.slices import slice_response
 from tests import naive
 
 BANDWIDTHS, PENALTIES = [0.2, 0.7], np.array([1e-3, 1e-2, 0.3])
@@ -30,8 +29,7 @@ def data():
 
 
 def partition_of(y, slices, focus):
-    settings = PartitionSettings(K, slices, focus=focus)
-    return partition_rows(y, settings, 2, 3, Budget(), Job())
+    return deal_rows(slice_response(y, slices), K, 3, PartitionSettings(K, slices, focus=focus))
 
 
 def hats(X, partition, bandwidth, penalty):
@@ -44,17 +42,17 @@ def hats(X, partition, bandwidth, penalty):
         yield rows, gram, ridge, gram @ np.linalg.inv(gram + np.diag(ridge))
 
 
-def tried(X, y, partition, left_out, which=range(K), row_weights=None):
-    """(nodes tried at every bandwidth, their error products)."""
-    nodes = [partition.node(i) for i in range(K)]
-    trial = Trial(nodes, K, np.arange(N), np.ones(N), left_out)
-    base = Kernel("gaussian", bandwidth=1.0)
-    nodes = try_nodes(trial, which, X, y, base, BANDWIDTHS, PENALTIES, Job())
-    weights = np.full(N, 1 / N) if row_weights is None else row_weights / row_weights.sum()
-    return nodes, judge(trial, nodes, X, y, base, BANDWIDTHS, weights, Job())[0]
+def search_of(criterion, X, y, partition, n_nodes=K, scores=None):
+    """A search that has tried so many nodes at every bandwidth."""
+    trial = Trial([partition.node(i) for i in range(K)], np.arange(N), np.ones(N))
+    scores = np.ones(N) if scores is None else scores
+    search = Search(criterion, X, y, scores, [trial], Kernel("gaussian", bandwidth=1.0), PENALTIES, Job())
+    search.widen(BANDWIDTHS, n_nodes)
+    return search
 
 
 def pair_risk(errors, row_weights, k):
+    """The risk, and what it would be without each of the nodes."""
     return pair_risk_of(error_products(errors, row_weights), k)
 
 
@@ -64,8 +62,8 @@ def test_leave_one_out_of_the_average_equals_refits(data, slices, focus):
     """Row i is taken out of every node that holds it; ridge, allocation and intercept stay as they were."""
     X, y = data
     partition = partition_of(y, slices, focus)
-    risk = pair_risk_of(tried(X, y, partition, left_out=True)[1], K).risk
-    for b, bandwidth in enumerate(BANDWIDTHS):
+    search = search_of("loo", X, y, partition)
+    for bandwidth in BANDWIDTHS:
         for p, penalty in enumerate(PENALTIES):
             errors = np.zeros(N)
             for i in range(N):
@@ -75,7 +73,7 @@ def test_leave_one_out_of_the_average_equals_refits(data, slices, focus):
                     coef = np.linalg.solve(gram[np.ix_(rest, rest)] + np.diag(ridge[rest]), y[rows[rest]])
                     total += naive.gram("gaussian", X[[i]], X[rows[rest]], bandwidth=bandwidth)[0] @ coef
                 errors[i] = y[i] - total / K
-            assert risk[b, p] == pytest.approx(np.mean(errors**2), rel=1e-8)
+            assert search.risks[bandwidth][0][p] == pytest.approx(np.mean(errors**2), rel=1e-8)
 
 
 @overlapping
@@ -83,17 +81,15 @@ def test_leave_one_out_of_the_average_equals_refits(data, slices, focus):
 def test_dgcv_equals_the_explicit_hat_matrix_of_the_average(data, slices, focus):
     X, y = data
     partition = partition_of(y, slices, focus)
-    nodes, products = tried(X, y, partition, left_out=False)
-    traces = np.mean([[node.trace for node in at] for at in nodes], axis=1)
-    ours = dgcv(pair_risk_of(products, K).risk, traces, N)
-    for b, bandwidth in enumerate(BANDWIDTHS):
+    search = search_of("dgcv", X, y, partition)
+    for bandwidth in BANDWIDTHS:
         for p, penalty in enumerate(PENALTIES):
             H = np.zeros((N, N))
             for rows, gram, ridge, _ in hats(X, partition, bandwidth, penalty):
                 to_rows = naive.gram("gaussian", X, X[rows], bandwidth=bandwidth)
                 H[:, rows] += to_rows @ np.linalg.inv(gram + np.diag(ridge)) / K
             expected = np.mean((y - H @ y) ** 2) / (1 - np.trace(H) / N) ** 2
-            assert ours[b, p] == pytest.approx(expected, rel=1e-8)
+            assert search.risks[bandwidth][0][p] == pytest.approx(expected, rel=1e-8)
 
 
 @overlapping
@@ -101,8 +97,8 @@ def test_dgcv_equals_the_explicit_hat_matrix_of_the_average(data, slices, focus)
 def test_gcv_and_cp_equal_the_explicit_hat_matrix_of_a_node(data, slices, focus):
     X, y = data
     partition = partition_of(y, slices, focus)
-    nodes, _ = tried(X, y, partition, left_out=False)
-    for b, bandwidth in enumerate(BANDWIDTHS):
+    solved = {name: search_of(name, X, y, partition).trials[0].solved for name in ("gcv", "cp")}
+    for bandwidth in BANDWIDTHS:
         for j in range(K):
             table = []
             for penalty in PENALTIES:
@@ -112,10 +108,10 @@ def test_gcv_and_cp_equal_the_explicit_hat_matrix_of_a_node(data, slices, focus)
                 table.append((square, np.trace(hat), len(rows)))
             square, trace, n = (np.array(column) for column in zip(*table, strict=True))
             expected = square / (1 - trace / n) ** 2
-            np.testing.assert_allclose(nodes[b][j].gcv, expected, rtol=1e-8)
+            np.testing.assert_allclose(solved["gcv"][bandwidth][j][1], expected, rtol=1e-8)
             best = np.argmin(expected)
             noise = square[best] / (1 - trace[best] / n[best])
-            np.testing.assert_allclose(nodes[b][j].cp, square + 2 * noise * trace / n, rtol=1e-8)
+            np.testing.assert_allclose(solved["cp"][bandwidth][j][1], square + 2 * noise * trace / n, rtol=1e-8)
 
 
 def test_unweighted_gcv_is_the_textbook_formula(data):
@@ -136,8 +132,8 @@ def test_pair_estimate_equals_the_double_loop(data, slices, focus, q):
     X, y = data
     weights = np.random.default_rng(0).random(N)
     partition = partition_of(y, slices, focus)
-    _, products = tried(X, y, partition, True, range(q), weights)
-    for b, bandwidth in enumerate(BANDWIDTHS):
+    search = search_of("loo", X, y, partition, q, weights)
+    for bandwidth in BANDWIDTHS:
         for p, penalty in enumerate(PENALTIES):
             e = np.array(
                 [left_out_errors(X, y, node, bandwidth) for node in list(hats(X, partition, bandwidth, penalty))[:q]]
@@ -145,7 +141,7 @@ def test_pair_estimate_equals_the_double_loop(data, slices, focus, q):
             same = sum(e[j] ** 2 for j in range(q)) / q
             crossed = sum(e[j] * e[i] for j in range(q) for i in range(q) if i != j) / (q * (q - 1))
             expected = (same / K + (1 - 1 / K) * crossed) @ weights / weights.sum()
-            assert pair_risk_of(products, K).risk[b, p] == pytest.approx(expected, rel=1e-8)
+            assert search.risks[bandwidth][0][p] == pytest.approx(expected, rel=1e-8)
 
 
 def left_out_errors(X, y, node, bandwidth):
@@ -162,11 +158,11 @@ def left_out_errors(X, y, node, bandwidth):
 def test_jackknife_leaves_each_node_out():
     errors = np.random.default_rng(0).normal(size=(5, 3, 20))
     weights = np.full(20, 1 / 20)
-    whole = pair_risk(errors, weights, 50)
-    without = [pair_risk(np.delete(errors, j, axis=0), weights, 50).risk for j in range(5)]
-    np.testing.assert_allclose(whole.without, np.array(without).T, rtol=1e-10)
+    whole = pair_risk(errors, weights, 50)[1]
+    without = [pair_risk(np.delete(errors, j, axis=0), weights, 50)[0] for j in range(5)]
+    np.testing.assert_allclose(whole, np.array(without).T, rtol=1e-10)
     expected = np.sqrt(4 / 5 * np.sum((np.array(without) - np.mean(without, axis=0)) ** 2, axis=0))
-    np.testing.assert_allclose(whole.error, expected, rtol=1e-10)
+    np.testing.assert_allclose(jackknife_error(whole), expected, rtol=1e-10)
 
 
 def test_pair_estimate_is_unbiased_and_the_square_of_the_q_average_is_not():
@@ -177,7 +173,7 @@ def test_pair_estimate_is_unbiased_and_the_square_of_the_q_average_is_not():
     estimates, naive_squares = [], []
     for _ in range(draws):
         errors = 0.3 + rng.normal(size=(q, rows))
-        estimates.append(float(pair_risk(errors, weights, k).risk))
+        estimates.append(float(pair_risk(errors, weights, k)[0]))
         naive_squares.append(np.mean(errors.mean(axis=0) ** 2))
     truth = 0.09 + 1 / k
     assert abs(np.mean(estimates) - truth) < 4 * np.std(estimates) / np.sqrt(draws)
@@ -186,18 +182,18 @@ def test_pair_estimate_is_unbiased_and_the_square_of_the_q_average_is_not():
 
 def test_all_nodes_leave_no_doubt():
     errors = np.random.default_rng(0).normal(size=(3, 2, 10))
-    risk = pair_risk(errors, np.full(10, 0.1), 3)
-    np.testing.assert_allclose(risk.risk, np.mean(errors.mean(axis=0) ** 2, axis=-1))
-    assert not risk.error.any()
+    risk, without = pair_risk(errors, np.full(10, 0.1), 3)
+    np.testing.assert_allclose(risk, np.mean(errors.mean(axis=0) ** 2, axis=-1))
+    assert not jackknife_error(without).any()
 
 
 def test_mean_of_risks_has_the_mean_and_the_independent_error():
     rng = np.random.default_rng(0)
     parts = [pair_risk(rng.normal(size=(4, 2, 10)), np.full(10, 0.1), 9) for _ in range(3)]
     shares = np.array([0.5, 0.3, 0.2])
-    whole = mean_risk(parts, shares)
-    np.testing.assert_allclose(whole.risk, sum(s * p.risk for s, p in zip(shares, parts, strict=True)))
-    expected = np.sqrt(sum((s * p.error) ** 2 for s, p in zip(shares, parts, strict=True)))
-    np.testing.assert_allclose(whole.error, expected, rtol=1e-9)
-    assert mean_risk(parts[:1], np.ones(1)).error.tolist() == parts[0].error.tolist()
+    risk, without = mean_risk(parts, shares)
+    np.testing.assert_allclose(risk, sum(s * part for s, (part, _) in zip(shares, parts, strict=True)))
+    expected = np.sqrt(sum((s * jackknife_error(own)) ** 2 for s, (_, own) in zip(shares, parts, strict=True)))
+    np.testing.assert_allclose(jackknife_error(without), expected, rtol=1e-9)
+    assert mean_risk(parts[:1], np.ones(1)) is parts[0]
     assert jackknife_error(np.ones((2, 1))).tolist() == [0.0, 0.0]

@@ -65,7 +65,7 @@ def no_work(monkeypatch):
     def work(*_, **__):
         raise AssertionError("rows were dealt")
 
-    monkeypatch.setattr("skewridge.estimators.dac_regressor.partition_rows", work)
+    monkeypatch.setattr("skewridge.estimators.dac_regressor.plan_fit", work)
 
 
 @pytest.mark.parametrize(

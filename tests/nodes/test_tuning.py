@@ -5,14 +5,11 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
 from skewridge.kernels import KERNELS, median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores
-from skewridge.nodes.planning import PartitionSettings
-from skewridge.nodes.search import CRITERIA, Data, _lowest, _trials
-from skewridge.nodes.trials import judged_rows
-from skewridge.nodes.tuning import KernelSettings
+from skewridge.nodes.partition import PartitionSettings, deal_rows
+from skewridge.nodes.trials import lowest_penalty, make_trials, sample_rows
+from skewridge.nodes.tuning import CRITERIA, KernelSettings
 from skewridge.response.slices import slice_response
 from tests import naive
 
@@ -114,7 +111,7 @@ def naive_loo(model, bandwidth, penalty, rows):
 def test_what_tuning_tells_is_the_criterion_itself(slices, monkeypatch):
     """From the estimator down: all nodes tried, few rows judged, against refits and against predictions."""
     judged = np.arange(0, 300, 30)
-    monkeypatch.setattr("skewridge.nodes.search.judged_rows", lambda y, size, seed: (judged, np.ones(10)))
+    monkeypatch.setattr("skewridge.nodes.trials.sample_rows", lambda y, size, seed: (judged, np.ones(10)))
     model = fitted(n_nodes=3, slices=slices, bandwidth=0.2)
     for p in (8, 12):
         errors = naive_loo(model, 0.2, model.tuning_.penalties[p], judged)
@@ -149,7 +146,7 @@ def test_folds_count_by_their_rows_scores():
 
 
 def test_a_scoring_that_no_judged_row_has_is_refused(monkeypatch):
-    monkeypatch.setattr("skewridge.nodes.search.judged_rows", lambda y, size, seed: (np.arange(10), np.ones(10)))
+    monkeypatch.setattr("skewridge.nodes.trials.sample_rows", lambda y, size, seed: (np.arange(10), np.ones(10)))
     with pytest.raises(ValueError, match="scoring gives no weight to any of the rows"):
         fitted(scoring=lambda y: (np.arange(300) > 200).astype(float))
 
@@ -213,7 +210,7 @@ def test_a_metric_is_not_a_scoring():
 
 
 def test_sera_without_extremes_is_refused_before_work(monkeypatch):
-    monkeypatch.setattr("skewridge.estimators.dac.partition_rows", None)
+    monkeypatch.setattr("skewridge.estimators.dac.plan_fit", None)
     with pytest.raises(ValueError, match="no y_ref lies beyond"):
         DacKernelRidge(scoring="sera").fit(X, np.linspace(0, 1, 300))
 
@@ -231,7 +228,7 @@ def test_few_rows_and_constant_responses_fall_back_to_the_rule():
 
 def test_judged_rows_stand_for_all_and_favour_rare_ones():
     y = make_peaks(20_000, 2, random_state=0)[1]
-    rows, weights = judged_rows(y, 1000, 0)
+    rows, weights = sample_rows(y, 1000, 0)
     assert len(np.unique(rows)) == len(rows)
     assert 700 < len(rows) <= 1000
     assert weights.sum() == pytest.approx(20_000)
@@ -242,15 +239,12 @@ def test_judged_rows_stand_for_all_and_favour_rare_ones():
         assert weights[slices.labels[rows] == j].sum() == pytest.approx(slices.counts[j])
     few, many = np.argmin(np.where(slices.counts, slices.counts, 10**9)), np.argmax(slices.counts)
     assert held[few] / slices.counts[few] > held[many] / slices.counts[many]
-    assert judged_rows(y[:500], 1000, 0)[0].tolist() == list(range(500))
+    assert sample_rows(y[:500], 1000, 0)[0].tolist() == list(range(500))
 
 
 def test_folds_judge_rows_that_their_nodes_do_not_hold():
-    from skewridge.nodes.partition import partition_rows
-
     settings = PartitionSettings(4, focus=0.5)
-    data = Data(X, Y - Y.mean(), Y, np.ones(300), partition_rows(Y, settings, 2, 0, Budget(), Job()), settings, 0)
-    trials = _trials("cv", data)
+    trials = make_trials("cv", Y, deal_rows(slice_response(Y), 4, 0, settings), settings, 0)
     labels = slice_response(Y).labels
     for j in np.unique(labels):
         held = [int((labels[trial.rows] == j).sum()) for trial in trials]
@@ -266,11 +260,11 @@ def test_folds_judge_rows_that_their_nodes_do_not_hold():
 
 def test_parabola_finds_the_lowest_penalty_between_grid_points():
     penalties = np.logspace(-4, 0, 9)
-    penalty, edge = _lowest(penalties, (np.log10(penalties) + 2.2) ** 2, 1.0)
+    penalty, edge = lowest_penalty(penalties, (np.log10(penalties) + 2.2) ** 2, 1.0)
     assert penalty == pytest.approx(10**-2.2)
     assert not edge
-    assert _lowest(penalties, penalties, 1.0) == (1e-4, True)
-    assert _lowest(penalties, np.ones(9), 0.5) == (0.5, False)
+    assert lowest_penalty(penalties, penalties, 1.0) == (1e-4, True)
+    assert lowest_penalty(penalties, np.ones(9), 0.5) == (0.5, False)
 
 
 def test_request_says_what_is_to_be_chosen():

@@ -34,7 +34,7 @@ from skewridge import (
 )
 from skewridge.datasets import make_peaks
 from skewridge.metrics import balanced_mse, rare_mse, rare_region, sera, slice_mse
-from skewridge.nodes.planning import make_plan
+from skewridge.nodes.partition import make_plan
 from skewridge.reporting import checksum, collect, render
 from skewridge.reporting._charts import charts, linear_ticks, log_ticks
 from skewridge.reporting._errors import MOST_POINTS

@@ -15,7 +15,7 @@ from skewridge.advice.plan import nodes_for, width_of
 from skewridge.centers.ladder import most_tried
 from skewridge.features.forms import FAR, reach
 from skewridge.metrics import rare_slices
-from skewridge.nodes.planning import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
+from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import Slices, slice_quietly

@@ -21,7 +21,7 @@ from skewridge.centers.stages import CenterWork, center_stages
 from skewridge.execution.memory import Budget
 from skewridge.execution.progress import Stage, speedup
 from skewridge.execution.progress_line import duration
-from skewridge.nodes.planning import (
+from skewridge.nodes.partition import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
     Plan,

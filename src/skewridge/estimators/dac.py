@@ -22,12 +22,10 @@ from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
-from skewridge.nodes.collapse import collapse, node_estimates
-from skewridge.nodes.fit import Problem, fit_nodes, node_fits
-from skewridge.nodes.partition import partition_rows
-from skewridge.nodes.search import CRITERIA, Data
-from skewridge.nodes.tuning import KernelSettings, Tuning, tune
-from skewridge.nodes.variance import conditional_std
+from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nodes, node_estimates
+from skewridge.nodes.partition import deal_rows, plan_fit
+from skewridge.nodes.tuning import CRITERIA, KernelSettings, Tuning, tune
+from skewridge.ridge.local import NodeFit
 
 
 class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
@@ -184,10 +182,14 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         request = self._request
         scores = row_scores(self.scoring, y)
         sliced = self._sliced(X, y, seed, job)
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, self._budget, job, is_held(X))
-        data = Data(X, y - intercept, sliced, scores, partition, self._settings, seed)
-        kernel, penalties, tuning = job.value("tuning", lambda: tune(request, data, job.unkept))
-        problem = Problem(X, data.y, partition, kernel, penalties, checked._precision == np.float32)
+        dealt_by = self._settings
+        slices, plan = plan_fit(sliced, dealt_by, X.shape[1], self._budget, job.n_threads, is_held(X))
+        partition = deal_rows(slices, plan.n_nodes, seed, dealt_by)
+        centred = y - intercept
+        kernel, penalties, tuning = job.value(
+            "tuning", lambda: tune(request, dealt_by, X, centred, sliced, scores, partition, seed, job.unkept)
+        )
+        problem = Problem(X, centred, partition, kernel, penalties, checked._precision == np.float32)
         coef = fit_nodes(problem, job, self._budget)
 
         self._seed = seed
@@ -247,13 +249,15 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self._remember_partition(problem.partition)
         self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
         self.penalty_ = problem.penalties if self._request.is_local else tuning.penalty
-        self.dual_coef_, self.intercept_ = collapse(problem, coef), intercept
+        self.dual_coef_, self.intercept_ = average_nodes(problem, coef), intercept
         self._centred = self.fit_intercept
         self._keep_problem(problem)
         self._remember_response((problem.y + intercept)[:, None], np.ones(len(problem.y)))
         self._remember_bounds((problem.y + intercept)[:, None])
         if self.keep_nodes:
-            self.nodes_ = node_fits(problem, coef)
+            allocation = problem.partition.allocation
+            parts = np.split(coef, allocation.starts[1:-1])
+            self.nodes_ = [NodeFit(rows, part) for rows, part in zip(allocation, parts, strict=True)]
         return self
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:

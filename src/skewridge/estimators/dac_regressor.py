@@ -32,8 +32,7 @@ from skewridge.estimators.row_keys import row_keys
 from skewridge.execution.job import Job, run
 from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
-from skewridge.nodes.partition import partition_rows
-from skewridge.nodes.planning import check_n_nodes
+from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
 from skewridge.nodes.sample_weights import WEIGHT, check_weights_are_taken, routing_is_on, weights_name
 
 
@@ -159,7 +158,8 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         seed = draw_seed(self.random_state)
 
         sliced = self._sliced(rows.X, rows.y, seed, self._job)
-        partition = partition_rows(sliced, self._settings, X.shape[1], seed, Budget(np.inf), self._job)
+        slices, plan = plan_fit(sliced, self._settings, X.shape[1], Budget(np.inf))
+        partition = deal_rows(slices, plan.n_nodes, seed, self._settings)
         seeds = np.random.SeedSequence(seed).generate_state(len(partition.allocation))
 
         def fit_node(i: int) -> Any:

@@ -11,9 +11,8 @@ from skewridge.centers.pilot import pilot_of
 from skewridge.estimators.base import Shell
 from skewridge.execution.chunked import RowData
 from skewridge.execution.job import Job
-from skewridge.nodes.collapse import spread
-from skewridge.nodes.partition import Partition
-from skewridge.nodes.planning import PartitionSettings
+from skewridge.nodes.fit import spread
+from skewridge.nodes.partition import Partition, PartitionSettings
 
 
 class PartitionedShell(Shell):

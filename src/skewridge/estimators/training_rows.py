@@ -11,7 +11,6 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.estimators.base import KernelEstimator
 from skewridge.execution.chunked import Table
-from skewridge.nodes.collapse import load_rows
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.expansion import Expansion
 
@@ -26,7 +25,16 @@ class KeepsTrainingRows(KernelEstimator):
     @cached_property
     def X_fit_(self) -> FloatArray:
         """The training rows in the order given; those of a source are read when they are first asked for."""
-        return load_rows(self._problem.X, self._budget)
+        X = self._problem.X
+        if not isinstance(X, Table):
+            return X
+        what = f"Predictions of divide-and-conquer need all {len(X):,} training rows at hand, {{need}},"
+        remedy = (
+            "Raise memory_limit, predict where there is more memory, or use AdaptiveKernelRidge, which keeps its "
+            "centres only."
+        )
+        self._budget.require(8.0 * len(X) * X.n_columns, what, remedy)
+        return X.load()
 
     @cached_property
     def _expansion(self) -> Expansion:

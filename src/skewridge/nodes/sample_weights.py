@@ -32,7 +32,11 @@ def weights_name(estimator: Any) -> str | None:
     >>> weights_name(Ridge()), weights_name(make_pipeline(Ridge())), weights_name(KNeighborsRegressor())
     ('sample_weight', 'ridge__sample_weight', None)
     """
-    return (_requested if routing_is_on() else _taken)(estimator)
+    if not routing_is_on():
+        return _taken(estimator)
+    if isinstance(estimator, Pipeline):
+        return _requested(estimator.steps[-1][1])
+    return WEIGHT if _requested(estimator) else None  # a plain estimator's own fit is called, and a router's
 
 
 def check_weights_are_taken(estimator: Any, focus: float, sample_weight: Any) -> None:
@@ -71,12 +75,8 @@ def is_composed(estimator: Any) -> bool:
     return isinstance(estimator, Pipeline) or inside(estimator) is not None
 
 
-def hands_weights_on(estimator: Any) -> bool:
-    """Whether an estimator takes weights only if the one inside does."""
-    return isinstance(estimator, _HANDING_ON) or getattr(estimator, "_hands_weights_on", False)
-
-
 def _taken(estimator: Any) -> str | None:
+    """The name without routing."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         taken = _taken(last)
@@ -84,37 +84,22 @@ def _taken(estimator: Any) -> str | None:
     if isinstance(estimator, VotingRegressor):
         voters = [voter for _, voter in estimator.estimators if voter != "drop"]
         return WEIGHT if all(has_fit_parameter(voter, WEIGHT) for voter in voters) else None
-    within = _within(estimator)
+    within = inside(estimator)
+    if within is None and getattr(estimator, "regressor", "") is None:
+        within = LinearRegression()  # what a transformed target is fitted by unless another is given
     if has_fit_parameter(estimator, WEIGHT):
-        return WEIGHT if not hands_weights_on(estimator) or within is None or _taken(within) else None
-    return _taken(within) if within is not None and _takes_anything(estimator) else None
+        hands_on = isinstance(estimator, _HANDING_ON) or getattr(estimator, "_hands_weights_on", False)
+        return WEIGHT if not hands_on or within is None or _taken(within) else None
+    kinds = {parameter.kind for parameter in inspect.signature(estimator.fit).parameters.values()}
+    return _taken(within) if within is not None and inspect.Parameter.VAR_KEYWORD in kinds else None
 
 
 def _requested(estimator: Any) -> str | None:
-    """The name under routing, by which a plain estimator's own fit is called, and a router's."""
+    """The name that an estimator's callers know its weights by; None where it has not requested them."""
     if isinstance(estimator, Pipeline):
-        return _asked_for(estimator.steps[-1][1])
-    return WEIGHT if _asked_for(estimator) else None
-
-
-def _asked_for(estimator: Any) -> str | None:
-    """The name that an estimator's callers know its weights by; None where it has not asked for them."""
-    if isinstance(estimator, Pipeline):
-        return _requested(estimator)
+        return weights_name(estimator)
     routing = get_routing_for_object(estimator)
     if not hasattr(routing, "fit"):  # a router
         return WEIGHT if routing.consumes("fit", [WEIGHT]) else None
     request = routing.fit.requests.get(WEIGHT)
     return request if isinstance(request, str) and request.isidentifier() else WEIGHT if request is True else None
-
-
-def _within(estimator: Any) -> Any:
-    found = inside(estimator)
-    if found is None and getattr(estimator, "regressor", "") is None:
-        return LinearRegression()  # what a transformed target is fitted by unless told
-    return found
-
-
-def _takes_anything(estimator: Any) -> bool:
-    parameters = inspect.signature(estimator.fit).parameters.values()
-    return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)

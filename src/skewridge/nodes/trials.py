@@ -1,214 +1,186 @@
-"""Trials: a few nodes solved along a path of penalties for several bandwidths, and judged at a sample of rows."""
+"""Trials: which nodes are tried and at which rows they are evaluated; and criteria from what comes of it.
+
+``gcv`` and ``cp`` evaluate a node by its own rows; the others the average of k nodes, if need be from q of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job, run
-from skewridge.kernels import Kernel
-from skewridge.linalg.tridiagonal import Path, solve_path
-from skewridge.nodes.criteria import cp, error_products, gcv
+from skewridge.linalg.tridiagonal import Path
+from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
+from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
-from skewridge.ridge.local import Workspace
 
-BLOCK_ROWS = 128
+EVALUATED_ROWS, EVALUATED_SHARED_ROWS = 2000, 1000  # the latter where nodes share rows, whose leverages cost as much
+N_FOLDS = 5
 
-Node = tuple[IntArray, FloatArray | None]
+Node = tuple[IntArray, FloatArray | None]  # rows and their weights
+Solved = tuple[FloatArray, FloatArray]  # a node's coefficients along P penalties, (P, n), and the criterion's figures
+Risk = tuple[FloatArray, FloatArray]  # an estimated risk, (...), and what it would be without each of q nodes, (..., q)
 
 
-@dataclass(frozen=True)
 class Trial:
-    """k nodes, of which some are solved, and the rows at which they are judged.
+    """The nodes of an average in the order in which they are tried, and the rows (R,) at which they are evaluated.
 
-    ``left_out``: a row that a node holds is judged by the node's estimate without it; otherwise by the node's own fit.
+    ``row_weights``: how many rows each of those stands for; ``solved``: the first nodes, by bandwidth.
     """
 
-    nodes: list[Node]
-    n_nodes: int
-    rows: IntArray
-    row_weights: FloatArray
-    left_out: bool
+    def __init__(self, nodes: list[Node], rows: IntArray, row_weights: FloatArray) -> None:
+        self.nodes, self.rows, self.row_weights = nodes, rows, row_weights
+        self.solved: dict[float | None, list[Solved]] = {}
 
 
-@dataclass(frozen=True)
-class Tried:
-    """One node at one bandwidth, along P penalties.
+def make_trials(
+    criterion: str, sliced: FloatArray, partition: Partition, settings: PartitionSettings, seed: int
+) -> list[Trial]:
+    """One trial of the nodes; with cv one a response-stratified fold, of nodes of the rows outside it."""
 
-    Attributes
-    ----------
-    rows : (n,) array, its own
-    coef : (P, n) array
-    judged : (h,) array, places among the judged rows of those that the node holds; empty unless they are left out
-    left_out : (P, h) array, y minus the node's estimate without the row
-    trace, gcv, cp : (P,) arrays; empty where rows are left out, which needs few leverages
-    """
+    def in_random_order(partition: Partition) -> list[Node]:
+        k = len(partition.allocation)
+        return [partition.node(i) for i in np.argsort(shuffle(np.arange(k), k, seed, stream=2_000_000))]
 
-    rows: IntArray
-    coef: FloatArray
-    judged: IntArray
-    left_out: FloatArray
-    trace: FloatArray
-    gcv: FloatArray
-    cp: FloatArray
-
-
-@dataclass(frozen=True)
-class NodeData:
-    """A node's rows: numbers, features, responses and weights; places in the node of judged rows, and among those."""
-
-    rows: IntArray
-    X: FloatArray
-    y: FloatArray
-    weights: FloatArray | None
-    held: IntArray | None
-    judged: IntArray
+    k, n_rows, trials = len(partition.allocation), len(sliced), []
+    if criterion != "cv":
+        n_evaluated = EVALUATED_ROWS if len(partition.allocation.rows) <= 1.5 * n_rows else EVALUATED_SHARED_ROWS
+        return [Trial(in_random_order(partition), *sample_rows(sliced, n_evaluated, seed))]
+    for fold, inside in enumerate(allocate(slice_quietly(sliced, settings.slices, 0.0), N_FOLDS, seed)):
+        outside = np.setdiff1d(np.arange(n_rows), inside)
+        slices = slice_quietly(sliced[outside], settings.slices, settings.oversampling)
+        dealt = deal_rows(slices, min(k, len(outside)), seed + 1 + fold, settings)
+        nodes = [(outside[rows], weights) for rows, weights in in_random_order(dealt)]
+        rows, row_weights = sample_rows(sliced[inside], EVALUATED_ROWS, seed)
+        trials.append(Trial(nodes, inside[rows], row_weights))
+    return trials
 
 
-def judged_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
-    """Return a sample of about ``size`` rows and how many rows each stands for.
+def sample_rows(y: FloatArray, size: int, seed: int) -> tuple[IntArray, FloatArray]:
+    """About ``size`` rows to evaluate at, ascending, and how many rows each stands for.
 
-    Slice j of n_j rows gives a number of rows proportional to sqrt(n_j), all of them at most: errors are large and
-    rows few where the response is rare.
+    Slice j of n_j rows gives a number of rows proportional to sqrt(n_j), at least one and all of them at most: errors
+    are large and rows few where the response is rare.
     """
     if len(y) <= size:
         return np.arange(len(y)), np.ones(len(y))
     slices = slice_quietly(y)
     counts = slices.counts[slices.occupied]
-    taken = _shared_out(counts, size)
-    members = [rows for rows in slices.rows_by_slice() if len(rows)]
-    picked = [
-        rows[np.argsort(shuffle(np.arange(len(rows)), len(rows), seed, 1_000_000 + j))[:number]]
-        for j, (rows, number) in enumerate(zip(members, taken, strict=True))
-    ]
-    rows = np.concatenate(picked)
-    weights = np.repeat(counts / taken, taken)
-    order = np.argsort(rows)
-    return rows[order], weights[order]
 
-
-def try_nodes(
-    trial: Trial,
-    which: range,
-    X: RowData,
-    y: FloatArray,
-    base: Kernel,
-    bandwidths: list[float | None],
-    penalties: FloatArray,
-    job: Job,
-) -> list[list[Tried]]:
-    """Solve some of a trial's nodes for every bandwidth and penalty; ``[i][j]`` is bandwidth i, node j.
-
-    Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above the
-    diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
-    """
-    workspace = Workspace()
-
-    def one(node: NodeData) -> list[Tried]:
-        square = workspace.square(len(node.rows))
-        diagonal = base.similarity_upper(node.X, square)
-        found = []
-        for bandwidth in bandwidths:
-            gram = base.rescaled_below(square, diagonal, bandwidth)
-            path = solve_path(gram, node.y, penalties, node.weights, node.held)
-            found.append(_tried(node.rows, path, node.judged, node.weights, trial.left_out))
-        return found
-
-    nodes = (_node_data(trial, j, X, y) for j in which)
-    work = len(bandwidths) * sum(4 / 3 * len(trial.nodes[j][0]) ** 3 for j in which)
-    return [list(tried) for tried in zip(*run(one, nodes, job.sized(work), "tuning", len(which)), strict=True)]
-
-
-def judge(
-    trial: Trial,
-    tried: list[list[Tried]],
-    X: RowData,
-    y: FloatArray,
-    base: Kernel,
-    bandwidths: list[float | None],
-    row_weights: FloatArray,
-    job: Job,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the nodes' error products, (B, P, q, q), and mean errors, (B, P), summed over the judged rows.
-
-    Both are sums weighted by ``row_weights``. Rows go by in blocks, so that no more than a block of errors is held.
-    """
-    rights = [base.prepare_right(X[node.rows]) for node in tried[0]]
-
-    def block(rows: tuple[int, FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        start, X, y, weights = rows
-        errors = _errors(y, base.prepare(X), start, tried, rights, base, bandwidths)
-        return error_products(errors, weights), errors.mean(axis=0) @ weights
-
-    judged_X, judged_y, starts = X[trial.rows], y[trial.rows], range(0, len(trial.rows), BLOCK_ROWS)
-    blocks = (
-        (start, judged_X[start:stop], judged_y[start:stop], row_weights[start:stop])
-        for start, stop in ((first, first + BLOCK_ROWS) for first in starts)
-    )
-    values = len(trial.rows) * sum(len(node.rows) for node in tried[0]) * len(bandwidths)
-    job = job.sized(values * (60.0 + 2 * len(tried[0][0].coef)))
-    products, means = np.zeros(1), np.zeros(1)
-    for more_products, more_means in run(block, blocks, job, "judging", len(starts)):
-        products, means = products + more_products, means + more_means
-    return products, means
-
-
-def _node_data(trial: Trial, j: int, X: RowData, y: FloatArray) -> NodeData:
-    rows, weights = trial.nodes[j]
-    held, judged = _held(rows, trial.rows) if trial.left_out else (None, np.empty(0, dtype=np.int64))
-    return NodeData(rows, X[rows], y[rows], weights, held, judged)
-
-
-def _tried(rows: IntArray, path: Path, judged: IntArray, weights: FloatArray | None, left_out: bool) -> Tried:
-    none = np.empty(0)
-    if left_out:
-        return Tried(rows, path.coef, judged, path.left_out, none, none, none)
-    empty = np.empty((len(path.penalties), 0))
-    return Tried(rows, path.coef, judged, empty, path.trace, gcv(path, weights), cp(path, weights))
-
-
-def _held(rows: IntArray, judged: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the places in a node of the judged rows that it holds, and their places among the judged."""
-    place = np.minimum(np.searchsorted(rows, judged), len(rows) - 1)
-    which = np.flatnonzero(rows[place] == judged)
-    return place[which], which
-
-
-def _errors(
-    y: FloatArray,
-    left: FloatArray,
-    start: int,
-    tried: list[list[Tried]],
-    rights: list[FloatArray],
-    base: Kernel,
-    bandwidths: list[float | None],
-) -> FloatArray:
-    """y - f at a block of judged rows, from place ``start`` on, (q, B, P, rows)."""
-    errors = np.empty((len(rights), len(bandwidths), len(tried[0][0].coef), len(y)))
-    for j, right in enumerate(rights):
-        distances = base.similarity_prepared(left, right)
-        values = np.empty_like(distances)
-        for i, bandwidth in enumerate(bandwidths):
-            node = tried[i][j]
-            base.rescaled(distances, bandwidth, values)
-            np.subtract(y, node.coef @ values.T, out=errors[j, i])
-            here = slice(*np.searchsorted(node.judged, (start, start + len(y))))
-            errors[j, i][:, node.judged[here] - start] = node.left_out[:, here]
-    return errors
-
-
-def _shared_out(counts: IntArray, size: int) -> IntArray:
-    """Numbers of rows proportional to sqrt(counts), at least 1 and at most counts, about size in all."""
-
-    def taken(rate: float) -> IntArray:
+    def taken_at(rate: float) -> IntArray:
         return np.clip((rate * np.sqrt(counts)).astype(np.int64), 1, counts)
 
     low, high = 0.0, float(np.sqrt(counts.max())) + 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (middle, high) if taken(middle).sum() <= size else (low, middle)
-    return taken(low)
+        low, high = (middle, high) if taken_at(middle).sum() <= size else (low, middle)
+    taken, members = taken_at(low), [rows for rows in slices.rows_by_slice() if len(rows)]
+    picked = []
+    for j, (rows, number) in enumerate(zip(members, taken, strict=True)):
+        order = np.argsort(shuffle(np.arange(len(rows)), len(rows), seed, 1_000_000 + j))
+        picked.append(rows[order[:number]])
+    rows = np.concatenate(picked)
+    order = np.argsort(rows)
+    return rows[order], np.repeat(counts / taken, taken)[order]
+
+
+def shared_places(rows: IntArray, others: IntArray) -> tuple[IntArray, IntArray]:
+    """Where ascending rows are among ascending others: their places in the rows, and among the others."""
+    place = np.minimum(np.searchsorted(rows, others), len(rows) - 1)
+    which = np.flatnonzero(rows[place] == others)
+    return place[which], which
+
+
+def gcv(path: Path, weights: FloatArray | None = None) -> FloatArray:
+    """Generalised cross-validation of one node, (P,): n ||r||^2 / (n - tr A)^2.
+
+    With weights the mean square is weighted: sum w r^2 / sum w / (1 - tr A / n)^2.
+    """
+    n = path.residual.shape[1]
+    return np.average(path.residual**2, axis=1, weights=weights) / (1.0 - path.trace / n) ** 2
+
+
+def cp(path: Path, weights: FloatArray | None = None) -> FloatArray:
+    """Mallows' Cp of one node, (P,): ||r||^2/n + 2 s2 tr A / n.
+
+    The noise variance s2 = ||r||^2 / (n - tr A) is taken where generalised cross-validation is least.
+    """
+    n = path.residual.shape[1]
+    square, trace = np.average(path.residual**2, axis=1, weights=weights), path.trace
+    best = int(np.argmin(gcv(path, weights)))
+    noise = square[best] / (1.0 - trace[best] / n)
+    return square + 2.0 * noise * trace / n
+
+
+def dgcv(risk: Risk, mean_trace: FloatArray, n_rows: int) -> Risk:
+    """Distributed GCV (Xu, Shang & Cheng 2018): mean (y - fbar)^2 / (1 - tr H / N)^2, tr H = mean_j tr A_j."""
+    factor = 1.0 / (1.0 - mean_trace / n_rows) ** 2
+    return risk[0] * factor, risk[1] * factor[:, None]
+
+
+def error_products(errors: FloatArray, row_weights: FloatArray) -> FloatArray:
+    """Weighted inner products of the nodes' errors over rows, (..., q, q), from errors (q, ..., R)."""
+    scaled = np.moveaxis(errors * np.sqrt(row_weights), 0, -2)
+    return scaled @ np.swapaxes(scaled, -1, -2)
+
+
+def pair_risk(products: FloatArray, k: int) -> Risk:
+    """Mean squared error of the average of k nodes, from the error products, (..., q, q), of q of them.
+
+    (1/k) mean_j e_j^2 + (1 - 1/k) mean_{j != j'} e_j e_j', averaged over rows by weights that sum to 1. The square of
+    the q-average would count the nodes' variance k/q times too often and over-smooth. With q = k it is the squared
+    error of the average itself, and its standard error is 0.
+    """
+
+    def combined(squares: FloatArray, crossed: FloatArray, q: int) -> FloatArray:
+        pairs = crossed / (q * (q - 1)) if q > 1 else squares  # of one node there is no pair: its square is both
+        return squares / (q * k) + (1.0 - 1.0 / k) * pairs
+
+    q = products.shape[-1]
+    squares = np.einsum("...jj->...j", products)
+    crossed = products.sum(axis=-1) - squares  # sum over the other nodes of <e_j, e_j'>
+    square, cross = squares.sum(axis=-1), crossed.sum(axis=-1)
+    risk = combined(square, cross, q)
+    if q == k:
+        return risk, risk[..., None]
+    return risk, combined(square[..., None] - squares, cross[..., None] - 2 * crossed, q - 1)
+
+
+def mean_risk(parts: Sequence[Risk], shares: FloatArray) -> Risk:
+    """The mean of independent estimates with shares that sum to 1; their leave-one-out estimates stand side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    risk = np.sum([share * part for share, (part, _) in zip(shares, parts, strict=True)], axis=0)
+    total = sum(without.shape[-1] for _, without in parts)
+    if total == len(parts):
+        return risk, risk[..., None]
+    shifts = []
+    for share, (_, without) in zip(shares, parts, strict=True):
+        scale = np.sqrt((1 - 1 / without.shape[-1]) / (1 - 1 / total))  # the jackknife's (q - 1) / q
+        shifts.append((without - without.mean(axis=-1, keepdims=True)) * scale * share)
+    return risk, risk[..., None] + np.concatenate(shifts, axis=-1)
+
+
+def jackknife_error(without: FloatArray) -> FloatArray:
+    """Standard error from leave-one-node-out estimates, (..., q); 0 where nothing was left out."""
+    q = without.shape[-1]
+    spread = without - without.mean(axis=-1, keepdims=True)
+    return np.sqrt((q - 1) / q * np.sum(spread**2, axis=-1))
+
+
+def lowest_penalty(penalties: FloatArray, values: FloatArray, fallback: float) -> tuple[float, bool]:
+    """The penalty of the least value, by a parabola in the logarithm, and whether it is at the edge.
+
+    Where no penalty is better than another it is the fallback.
+    """
+    if np.ptp(values) <= 1e-12 * np.abs(values).max():
+        return (fallback if len(values) > 1 else float(penalties[0])), False
+    i = int(np.argmin(values))
+    if i in (0, len(values) - 1):
+        return float(penalties[i]), True
+    left, middle, right = values[i - 1 : i + 2]
+    bend = left - 2 * middle + right
+    shift = 0.5 * (left - right) / bend if bend > 0 else 0.0
+    return float(penalties[i] * np.exp(shift * np.log(penalties[i + 1] / penalties[i]))), False

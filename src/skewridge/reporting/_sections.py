@@ -16,7 +16,7 @@ from skewridge._typing import Data
 from skewridge._version import __version__
 from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_heavy
 from skewridge.advice.plan import plan
-from skewridge.nodes.planning import make_plan
+from skewridge.nodes.partition import make_plan
 from skewridge.plots.displays import importance_bars, tuning_curves
 from skewridge.reporting._errors import where
 from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, as_records, has, known

@@ -7,9 +7,10 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.execution.memory import Budget, machine_memory
-from skewridge.nodes.planning import TARGET_NODE_SIZE, PartitionSettings, choose_n_nodes, make_plan, plan_fit
+from skewridge.nodes.partition import TARGET_NODE_SIZE, PartitionSettings, choose_n_nodes, make_plan, plan_fit
 from skewridge.response import allocation
 from skewridge.response.allocation import allocate, expected_node_size
+from skewridge.response.slices import slice_response
 
 pytestmark = pytest.mark.filterwarnings("ignore:One of")
 
@@ -19,8 +20,12 @@ def y():
     return np.random.default_rng(0).lognormal(sigma=1.0, size=20_000)
 
 
+def cut(y, settings):
+    return slice_response(y, settings.slices, settings.oversampling)
+
+
 def chosen(y, settings):
-    return choose_n_nodes(y, settings.cut(y), settings, 2)
+    return choose_n_nodes(y, cut(y, settings), settings, 2)
 
 
 def offered(text):
@@ -30,7 +35,7 @@ def offered(text):
 
 
 def test_auto_takes_the_fewest_nodes_of_the_target_size(y):
-    slices = PartitionSettings().cut(y)
+    slices = cut(y, PartitionSettings())
     k = chosen(y, PartitionSettings())
     assert expected_node_size(slices, k) <= TARGET_NODE_SIZE < expected_node_size(slices, k - 1)
     assert allocate(slices, k, 0).sizes.mean() == pytest.approx(TARGET_NODE_SIZE, rel=0.05)
@@ -62,7 +67,7 @@ def test_auto_refuses_with_figures_and_settings_that_fit(tau):
 
 
 def test_plan_foretells_the_allocation(y):
-    slices = PartitionSettings().cut(y)
+    slices = cut(y, PartitionSettings())
     plan = make_plan(slices, 50, 3)
     made = allocate(slices, 50, 1)
     assert plan.n_distinct == pytest.approx(len(made.rows), rel=0.01)
@@ -102,7 +107,7 @@ def test_refusal_of_large_data_on_few_nodes_steps_through_no_long_chain(monkeypa
 def test_choosing_counts_a_second_matrix_a_worker(y):
     settings = PartitionSettings(n_nodes=5)
     one, two = (plan_fit(y, settings, 2, Budget(), n)[1].n_bytes for n in (1, 2))
-    size = make_plan(settings.cut(y), 5, 2).n_distinct / 5
+    size = make_plan(cut(y, settings), 5, 2).n_distinct / 5
     assert two - one == pytest.approx(8 * size**2, rel=0.1)
 
 
