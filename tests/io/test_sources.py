@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.io.sources import array_parts, frame_parts, names_columns, pick
+from skewridge.io.sources import names_columns, open_source, pick
 
 ROWS = np.arange(12.0).reshape(3, 4)
 
@@ -26,28 +26,28 @@ def test_features_are_all_but_the_target_or_those_named():
 
 
 def test_columns_of_arrays_by_place():
-    X, y = array_parts(ROWS, -1, None)
+    X, y = open_source(ROWS, -1)
     assert np.array_equal(X, ROWS[:, :3])
     assert np.array_equal(y, ROWS[:, 3])
-    X, Y = array_parts(ROWS, [0, -1], [1])
+    X, Y = open_source(ROWS, [0, -1], [1])
     assert np.array_equal(X, ROWS[:, [1]])
     assert np.array_equal(Y, ROWS[:, [0, 3]])
-    X, y = array_parts(ROWS, np.ones(3), None)
+    X, y = open_source(ROWS, np.ones(3), None)
     assert X is ROWS
     assert np.array_equal(y, np.ones(3))
     with pytest.raises(ValueError, match=r"got \[4\]"):
-        array_parts(ROWS, 4, None)
+        open_source(ROWS, 4, None)
     with pytest.raises(ValueError, match=r"two dimensions.*got ndarray of 1 dimensions"):
-        array_parts(np.ones(3), 0, None)
+        open_source(np.ones(3), 0, None)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_columns_of_frames_by_name(library):
     frame = pytest.importorskip(library).DataFrame({name: ROWS[:, i] for i, name in enumerate("abyz")})
-    X, y = frame_parts(frame, "y", None)
+    X, y = open_source(frame, "y", None)
     assert list(X.columns) == ["a", "b", "z"]
     assert np.array_equal(y, ROWS[:, 2])
-    X, Y = frame_parts(frame, ["y", "z"], ["b"])
+    X, Y = open_source(frame, ["y", "z"], ["b"])
     assert (list(X.columns), np.asarray(Y).shape) == (["b"], (3, 2))
-    X, y = frame_parts(frame, ROWS[:, 0], None)
+    X, y = open_source(frame, ROWS[:, 0], None)
     assert X.shape == (3, 4)

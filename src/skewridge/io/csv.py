@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -38,42 +37,60 @@ from skewridge.io.streams import UTF8, UTF8_MARK, damaged_byte, decoded, is_step
 CSV_BYTES = 8 << 20  # of a range
 ROW_BYTES = 64 << 20  # a longer row is taken for a quote that was left open
 PLAIN = Dialect((), ",")
-_RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected \d+ columns, got (?P<fields>\d+): (?P<text>.*)", re.DOTALL)
-
-
-# Ranges of whole rows
 
 
 def scan(url: str, options: ReadOptions = FOUND) -> tuple[Dialect, Iterator[tuple[int, bytes]]]:
     """The dialect of a file, and its rows: where a range of them starts, and its bytes."""
     found, lead = find_dialect(url, options), b""
-    ranges = whole_rows(url, found.encoding, found.quoted)
+    ranges = whole_rows(url, found)
     for _, piece in ranges:
         lead += piece
-        if lead[_beginning(lead) :]:
+        begin = len(lead) - len(lead.removeprefix(UTF8_MARK).lstrip(b"\r\n"))
+        named = NAMED_DELIMITER.match(lead[begin : begin + 9].decode("latin-1"))
+        begin += named.end() if named else 0
+        if lead[begin:]:
             break
-    dialect, end = _header(lead, found)
-    if dialect.doubt:
-        warn_user(f"{url}: {dialect.doubt}")
-    nameless = len(dialect.header) - len(dialect.names)
-    if nameless:
-        warn_user(f"{url}: {nameless} columns without a name are ignored.")
+    else:
+        raise ValueError("No columns: the file is empty.")
+    lines = lead[begin:].splitlines(keepends=True)
+    rows = csv.reader((_as_utf8(line, found).decode(UTF8) for line in lines), delimiter=found.delimiter)
+    header = next(rows)
+    end = begin + sum(map(len, lines[: rows.line_num]))
+    check_names([name for name in header if name])
+    others = [sign for sign in (";", "\t", ",", "|") if sign != found.delimiter and sign in header[0]]
+    if len(header) == 1 and others:
+        raise ValueError(
+            f"there is one column only, {header[0][:60]!r}. Is its delimiter {others[0]!r}? Use --delimiter, in Python "
+            "delimiter=."
+        )
+    if found.doubt:
+        warn_user(f"{url}: {found.doubt}")
+    if "" in header:
+        warn_user(f"{url}: {header.count('')} columns without a name are ignored.")
+    dialect = replace(found, header=tuple(name or f"{NAMELESS}{i}" for i, name in enumerate(header)))
     return dialect, chain([(end, lead[end:])] if lead[end:] else [], ranges)
 
 
-def whole_rows(url: str, encoding: str = UTF8, quoted: re.Pattern[bytes] | None = None) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a file in pieces of whole rows, and where each starts; lines in ``quoted`` fields end none."""
-    rest, start, is_open = b"", 0, False
-    with unpacked(url, 0, encoding) as file:
+def whole_rows(url: str, dialect: Dialect | None = None) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a file in pieces of whole rows, and where each starts; lines in quoted fields of CSV end none."""
+    quoted, rest, start = None, b"", 0
+    if dialect is not None:  # fields in quotes, found fast by these; the last one lacks group 1 where it is left open
+        before = re.escape(dialect.delimiter.encode())
+        quoted = re.compile(rb'"(?<![^\r\n' + before + rb']")[^"]*(?:""[^"]*)*(?:(")|\Z)')
+    with unpacked(url, 0, UTF8 if dialect is None else dialect.encoding) as file:
         while more := file.read(CSV_BYTES):
             rest += more
-            end, is_open = _last_end(rest, quoted)
+            outside = rest
+            if quoted is not None and b'"' in rest:
+                outside = quoted.sub(lambda field: b" " * len(field[0]), rest)
+            last = len(rest) - rest.endswith(b"\r")  # which a line feed may follow
+            end = max(outside.rfind(b"\n", 0, last), outside.rfind(b"\r", 0, last)) + 1
             if end:
                 yield start, rest[:end]
                 rest, start = rest[end:], start + end
             elif len(rest) > ROW_BYTES:
                 break
-    if rest and is_open:
+    if quoted is not None and any(field[1] is None for field in quoted.finditer(rest)):
         raise ValueError(
             f"a quote is left open in the row that starts at byte {start:,}, {rest[:40]!r}. Close it, or double it "
             "where it is part of the text."
@@ -87,71 +104,11 @@ def whole_rows(url: str, encoding: str = UTF8, quoted: re.Pattern[bytes] | None 
         yield start, rest
 
 
-def _last_end(content: bytes, quoted: re.Pattern[bytes] | None) -> tuple[int, bool]:
-    """Where the last whole row ends, 0 for nowhere, and whether a quote is open at the end of the bytes."""
-    found = list(quoted.finditer(content)) if quoted and b'"' in content else []
-    starts, end = [match.start() for match in found], len(content)
-    is_open = bool(found) and found[-1].group(1) is None
-    while True:
-        line = max(content.rfind(b"\n", 0, end), content.rfind(b"\r", 0, end))
-        if line < 0:
-            return 0, is_open
-        around = bisect_left(starts, line) - 1
-        if around >= 0 and line < found[around].end():
-            end = found[around].start()
-        elif content[line : line + 1] == b"\r" and line + 1 == len(content):
-            end = line  # a line feed may follow
-        else:
-            return line + 1, is_open
-
-
-def read_bytes(url: str, start: int, stop: int, encoding: str = UTF8) -> bytes:
-    """Read a range again; fewer bytes where the file has become shorter."""
-    pieces, missing = [], stop - start
-    with unpacked(url, start, encoding) as file:
-        while missing and (piece := file.read(missing)):
-            pieces.append(piece)
-            missing -= len(piece)
-    return b"".join(pieces)
-
-
-# The header
-
-
-def _header(lead: bytes, found: Dialect) -> tuple[Dialect, int]:
-    """The dialect, and where the header ends."""
-    begin = _beginning(lead)
-    if begin == len(lead):
-        raise ValueError("No columns: the file is empty.")
-    lines = lead[begin:].splitlines(keepends=True)
-    rows = csv.reader((_as_utf8(line, found).decode(UTF8) for line in lines), delimiter=found.delimiter)
-    cells = next(rows)
-    end = begin + sum(map(len, lines[: rows.line_num]))
-    check_names([name for name in cells if name])
-    others = [sign for sign in (";", "\t", ",", "|") if sign != found.delimiter and sign in cells[0]]
-    if len(cells) == 1 and others:
-        raise ValueError(
-            f"there is one column only, {cells[0][:60]!r}. Is its delimiter {others[0]!r}? Use --delimiter, in Python "
-            "delimiter=."
-        )
-    return replace(found, header=tuple(name or f"{NAMELESS}{i}" for i, name in enumerate(cells))), end
-
-
-def _beginning(lead: bytes) -> int:
-    """Where the header begins: after a mark, empty lines, and a line that names the delimiter for spreadsheets."""
-    begin = len(lead) - len(lead.removeprefix(UTF8_MARK).lstrip(b"\r\n"))
-    named = NAMED_DELIMITER.match(lead[begin : begin + 9].decode("latin-1"))
-    return begin + (named.end() if named else 0)
-
-
 def check_names(names: Sequence[str]) -> None:
     """Refuse columns of the same name."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"two columns are called {twice[0]!r}. Rename one of them.")
-
-
-# Fields
 
 
 def count_rows(content: bytes, first: int, dialect: Dialect, counted_from: int = 0) -> int:
@@ -167,13 +124,39 @@ def parsed(
 ) -> Any:
     """Some columns of rows as a table of pyarrow; ``first`` rows are before them, counted from 0 or 1 in errors."""
     import pyarrow as pa
+    from pyarrow import csv as pa_csv
 
     content = _as_utf8(content, dialect)
+    lines_in_fields = b'"' in content
+    block = {"block_size": max(len(content), 1 << 20)} if lines_in_fields else {}
+    ragged: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    def read(threads: bool) -> Any:
+        return pa_csv.read_csv(
+            BytesIO(content),
+            pa_csv.ReadOptions(column_names=list(dialect.header), use_threads=threads, **block),
+            pa_csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                newlines_in_values=lines_in_fields,
+                ignore_empty_lines=len(dialect.header) > 1,  # the only column may lack a value
+                invalid_row_handler=refuse,
+            ),
+            pa_csv.ConvertOptions(
+                include_columns=list(columns),
+                column_types=dict.fromkeys(columns, kind),
+                null_values=list(NULLS),
+                strings_can_be_null=True,
+            ),
+        )
+
     try:
-        return _parsed(content, dialect, columns, kind)
-    except pa.ArrowInvalid as error:
-        is_ragged = _RAGGED.search(str(error)) is not None
-        if not is_ragged:
+        return read(threads=True)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        if not ragged:
             try:
                 content.decode(UTF8)
             except UnicodeDecodeError as damage:
@@ -181,17 +164,14 @@ def parsed(
                 row = first + (count_rows(before, first, dialect) if before else 0) + counted_from
                 raise ValueError(f"row {row:,}: {damaged_byte(content, damage.start, UTF8)}") from None
             raise
-    try:
-        return _parsed(content, dialect, columns, kind, threads=False)  # which counts rows
-    except pa.ArrowInvalid as error:
-        found = _RAGGED.search(str(error))
-        if found is None or found["row"] is None:
-            raise
-        row = first + int(found["row"]) - 1 + counted_from
-        raise ValueError(
-            f"row {row:,} has {found['fields']} fields and the header {len(dialect.header)}: {found['text'][:60]!r}. "
-            f"Correct it, or put quotes around fields that hold {dialect.delimiter!r}."
-        ) from error
+    with suppress(pa.ArrowInvalid):
+        read(threads=False)  # which counts rows
+    odd = ragged[-1]
+    raise ValueError(
+        f"row {first + odd.number - 1 + counted_from:,} has {odd.actual_columns} fields and the header "
+        f"{len(dialect.header)}: {odd.text[:60]!r}. Correct it, or put quotes around fields that hold "
+        f"{dialect.delimiter!r}."
+    )
 
 
 def _as_utf8(content: bytes, dialect: Dialect) -> bytes:
@@ -201,37 +181,38 @@ def _as_utf8(content: bytes, dialect: Dialect) -> bytes:
     return squeezed(content) if dialect.delimiter == SPACE else content
 
 
-def _parsed(content: bytes, dialect: Dialect, columns: Sequence[str], kind: Any, threads: bool = True) -> Any:
-    from pyarrow import csv as pa_csv
-
-    lines_in_fields = b'"' in content
-    block = {"block_size": max(len(content), 1 << 20)} if lines_in_fields else {}
-    return pa_csv.read_csv(
-        BytesIO(content),
-        pa_csv.ReadOptions(column_names=list(dialect.header), use_threads=threads, **block),
-        pa_csv.ParseOptions(
-            delimiter=dialect.delimiter,
-            newlines_in_values=lines_in_fields,
-            ignore_empty_lines=len(dialect.header) > 1,  # the only column may lack a value
-        ),
-        pa_csv.ConvertOptions(
-            include_columns=list(columns),
-            column_types=dict.fromkeys(columns, kind),
-            null_values=list(NULLS),
-            strings_can_be_null=True,
-        ),
-    )
-
-
 def read_numbers(content: bytes, first: int, dialect: Dialect, columns: Sequence[str]) -> Any:
     """Columns of numbers as a table of pyarrow, or raise with the first field that is none."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if dialect.decimal == "." and not dialect.thousands:
         with suppress(pa.ArrowInvalid):  # a plus, spaces alone, or no number
             return parsed(content, first, dialect, columns, pa.float64())
     texts = parsed(content, first, dialect, columns, pa.string())
-    return pa.table({name: _numbers(name, texts.column(name), first, dialect) for name in columns})
+    numbers = {}
+    for name in columns:
+        plain = _plain(texts.column(name))
+        if dialect.decimal == ",":
+            plain = pc.if_else(_with_point(plain), "odd", plain)  # a point is no decimal sign here
+        if dialect.decimal == "," or dialect.thousands:
+            plain = plain_numbers(plain, dialect.decimal)
+        try:
+            numbers[name] = pc.cast(plain, pa.float64())
+        except pa.ArrowInvalid:
+            place = 0
+            with suppress(pa.ArrowInvalid):
+                while True:
+                    plain[place].cast(pa.float64())
+                    place += 1
+            text, other = texts.column(name)[place].as_py(), OTHER[dialect.decimal]
+            signed = is_number(text.strip(), other)
+            more = f" Is its decimal sign {other!r}? Then add decimal={other!r}." if signed else ""
+            raise ValueError(
+                f"column {name!r} should hold numbers; row {first + place:,} holds {text[:40]!r}. Encode the column, "
+                f"correct it, or name others in features=.{more}"
+            ) from None
+    return pa.table(numbers)
 
 
 def read_columns(
@@ -293,38 +274,6 @@ def typed(texts: Any, dialect: Dialect = PLAIN, as_text: bool = False) -> Any:
     truths = pc.utf8_lower(plain)
     known = pc.is_in(truths, pa.array(["true", "false", None]))
     return pc.equal(truths, "true") if pc.all(known).as_py() else texts
-
-
-def _numbers(name: str, texts: Any, first: int, dialect: Dialect) -> Any:
-    """A column of texts in double precision, or raise with the first that is no number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = _plain(texts)
-    if dialect.decimal == ",":
-        plain = pc.if_else(_with_point(plain), "odd", plain)  # a point is no decimal sign here
-    if dialect.decimal == "," or dialect.thousands:
-        plain = plain_numbers(plain, dialect.decimal)
-    try:
-        return pc.cast(plain, pa.float64())
-    except pa.ArrowInvalid:
-        place = next(i for i, text in enumerate(plain) if not _becomes_number(text))
-        text, other = texts[place].as_py(), OTHER[dialect.decimal]
-        more = f" Is its decimal sign {other!r}? Then add decimal={other!r}." if is_number(text.strip(), other) else ""
-        raise ValueError(
-            f"column {name!r} should hold numbers; row {first + place:,} holds {text[:40]!r}. Encode the column, "
-            f"correct it, or name others in features=.{more}"
-        ) from None
-
-
-def _becomes_number(text: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _plain(texts: Any) -> Any:

@@ -17,7 +17,7 @@ from itertools import zip_longest
 from typing import Any
 
 from skewridge._validation import check_choice
-from skewridge.io.streams import LATIN, SPOKEN, UTF8, damaged_byte, decoded, kind_of, unpacked
+from skewridge.io.streams import LATIN, SPOKEN, UTF8, damaged_byte, decoded, kind_of, read_bytes
 
 SAMPLE_BYTES = 1 << 18  # of a file's beginning
 NAMED_DELIMITER = re.compile(r"sep=([^\w\"\r\n])\r?\n", re.IGNORECASE)  # a line that spreadsheets write
@@ -37,6 +37,7 @@ _SQUEEZED = re.compile(rb'(?m)("[^"]*(?:""[^"]*)*")|^ +| +(?=[\r\n]|\Z)|( ) *')
 
 SPACES = " '\u00a0\u202f_"  # between thousands, whatever the decimal sign
 DECIMALS = (".", ",")
+SIGNS = frozenset((*DECIMALS, *SPACES))  # in numbers, besides digits
 OTHER = {".": ",", ",": "."}  # the sign that may stand between thousands
 FORMS = {
     decimal: rf"[+-]?(([1-9]\d{{0,2}}([{other}{SPACES}]\d{{3}})+|\d+)(\{decimal}\d*)?|\{decimal}\d+)([eE][+-]?\d+)?"
@@ -103,19 +104,10 @@ class Dialect:
         """The columns that have a name."""
         return [name for name in self.header if not name.startswith(NAMELESS)]
 
-    @property
-    def quoted(self) -> re.Pattern[bytes]:
-        """Fields in quotes, and the last one, without a group 1, where its quote is left open."""
-        before = re.escape(self.delimiter.encode())
-        return re.compile(rb'"(?<![^\r\n' + before + rb']")[^"]*(?:""[^"]*)*(?:(")|\Z)')  # the quote first: found fast
-
 
 def find_dialect(url: str, options: ReadOptions = FOUND) -> Dialect:
     """What is found from the beginning of a file, its header aside; what was said is not looked for."""
-    sample = b""
-    with unpacked(url) as file:
-        while len(sample) < SAMPLE_BYTES and (more := file.read(SAMPLE_BYTES - len(sample))):
-            sample += more
+    sample = read_bytes(url, 0, SAMPLE_BYTES)
     cut = len(sample) == SAMPLE_BYTES
     encoding = options.encoding or find_encoding(sample, cut)
     text = codecs.getincrementaldecoder(encoding)("replace").decode(sample).removeprefix("\ufeff")
@@ -157,9 +149,6 @@ def find_encoding(sample: bytes, cut: bool) -> str:
         decoded(sample, LATIN)
         return LATIN
     return UTF8
-
-
-# Delimiters
 
 
 def squeezed(content: bytes) -> bytes:
@@ -214,9 +203,6 @@ def _share_of_numbers(rows: Sequence[Sequence[str]]) -> float:
     return sum(is_number(cell, ".") or is_number(cell, ",") for cell in cells) / max(len(cells), 1)
 
 
-# Decimal signs
-
-
 def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | None = None) -> Dialect:
     """How the numbers under a header are written; a decimal point where columns do not tell, or contradict each other.
 
@@ -226,14 +212,16 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
     >>> found.decimal, found.thousands, found.settled
     (',', '.', True)
     """
-    columns = zip_longest(*rows[1:], fillvalue="")
-    told = [
-        (name, text) for name, cells in zip(rows[0] if rows else (), columns, strict=False) for text in _signed(cells)
-    ]
+    signed = []  # a column's name, and each of its numbers that have a sign in them
+    for name, cells in zip(rows[0] if rows else (), zip_longest(*rows[1:], fillvalue=""), strict=False):
+        texts = Counter(cell.strip() for cell in cells if cell.strip() not in GAPS)
+        numbers = [text for text in texts if is_number(text, ".") or is_number(text, ",")]
+        if sum(texts[text] for text in numbers) >= MOSTLY * sum(texts.values()):
+            signed += [(name, text) for text in numbers if not SIGNS.isdisjoint(text)]
     doubt, settled = "", True
     if decimal is None:
         only = {
-            sign: [(name, text) for name, text in told if is_number(text, sign) and not is_number(text, OTHER[sign])]
+            sign: [(name, text) for name, text in signed if is_number(text, sign) and not is_number(text, OTHER[sign])]
             for sign in DECIMALS
         }
         if only["."] and only[","]:
@@ -243,8 +231,8 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
         decimal = "," if only[","] else "."
         settled = bool(only["."] or only[","])
     if not settled:  # "1,234" alone is a decimal between semicolons, else a thousand
-        commas = [(name, text) for name, text in told if "," in text]
-        points = [(name, text) for name, text in told if "." in text]
+        commas = [(name, text) for name, text in signed if "," in text]
+        points = [(name, text) for name, text in signed if "." in text]
         european = delimiter == ";"
         decimal = "," if commas and european else "."
         if commas or (points and european):
@@ -252,19 +240,8 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
             value = float(plain_number(text, decimal))
             doubt = f"{name!r} holds {text!r}, read as {value:.12g}. {_otherwise(OTHER[decimal])}"
     signs = OTHER[decimal] + SPACES
-    between = (sign for _, text in told if is_number(text, decimal) for sign in text if sign in signs)
+    between = (sign for _, text in signed if is_number(text, decimal) for sign in text if sign in signs)
     return Dialect((), delimiter, decimal, next(between, ""), settled=settled, doubt=doubt)
-
-
-def _signed(cells: Sequence[str]) -> list[str]:
-    """The numbers of a column that have a sign in them; none where it is no column of numbers."""
-    texts = Counter(cell.strip() for cell in cells if cell.strip() not in GAPS)
-    signs = {*DECIMALS, *SPACES}
-    if not any(signs & set(text) for text in texts):
-        return []
-    numbers = [text for text in texts if is_number(text, ".") or is_number(text, ",")]
-    n_rows = sum(texts[text] for text in numbers)
-    return [text for text in numbers if signs & set(text)] if n_rows >= MOSTLY * sum(texts.values()) else []
 
 
 def _otherwise(decimal: str) -> str:

@@ -20,14 +20,24 @@ from skewridge.io.csv import (
     ROW_BYTES,
     check_names,
     count_rows,
-    read_bytes,
     read_columns,
     read_numbers,
     scan,
     whole_rows,
 )
 from skewridge.io.csv_dialect import GAPS, ReadOptions
-from skewridge.io.streams import TEXTS, UTF8, UTF8_MARK, ZIP, kind_of, member_name, opened, packing_of, require_table
+from skewridge.io.streams import (
+    TEXTS,
+    UTF8,
+    UTF8_MARK,
+    ZIP,
+    kind_of,
+    member_name,
+    opened,
+    packing_of,
+    read_bytes,
+    require_table,
+)
 
 Types = dict[str, Any]  # numpy's type of every column; None where one does not hold numbers
 Opened = tuple[Types, list[str], list[tuple[int, int, int]], Any]
@@ -38,19 +48,20 @@ _INDEX = re.compile(r"__index_level_\d+__")  # an index without a name, as panda
 
 
 class Reader(ABC):
-    """One format; tables are pyarrow's."""
+    """One format; tables are pyarrow's. Where nothing else is said, a file is one chunk that is read as a whole."""
 
     name: str
     endings: tuple[str, ...]
     group = ""  # what a chunk is called, where files have such
 
-    @abstractmethod
     def open(self, url: str, options: ReadOptions) -> Opened:
         """Types, columns that are an index, (start, stop, rows) of every chunk, and what ``read`` needs besides."""
+        table, _ = self.whole(url, options, (), ())
+        return _types(table), [], [(0, 1, table.num_rows)], options
 
-    @abstractmethod
     def read(self, url: str, place: Place, how: Any, columns: Sequence[str]) -> Any:
         """Some columns of a chunk: its start, its stop, and how many rows are before it."""
+        return self.whole(url, how, (), ())[0].select(list(columns))
 
     @abstractmethod
     def whole(self, url: str, options: ReadOptions, texts: Collection[str], plain: Collection[str]) -> Whole:
@@ -189,14 +200,7 @@ class _Excel(Reader):
 
     name, endings = "Excel", (".xlsx", ".xlsm")
 
-    def open(self, url: str, options: ReadOptions) -> Opened:
-        table, _ = self.whole(url, options)
-        return _types(table), [], [(0, 1, table.num_rows)], options
-
-    def read(self, url: str, place: Place, how: Any, columns: Sequence[str]) -> Any:
-        return self.whole(url, how)[0].select(list(columns))
-
-    def whole(self, url: str, options: ReadOptions, texts: Collection[str] = (), plain: Collection[str] = ()) -> Whole:
+    def whole(self, url: str, options: ReadOptions, texts: Collection[str], plain: Collection[str]) -> Whole:
         import pandas as pd
         import pyarrow as pa
 

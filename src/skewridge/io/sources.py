@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._typing import FloatArray
 from skewridge._validation import check_plain, is_lazy
 from skewridge.execution.chunked import Table, held_numbers
 from skewridge.execution.dask import engine_at_hand
@@ -48,36 +47,24 @@ def open_source(
     Where rows will be ``read_again``, a digest of each chunk is taken, which every pass is compared with.
     """
     if isinstance(source, str | os.PathLike):
-        return _open_paths(open_files(source, options), target, features, engine, check_size, read_again)
-    if not is_lazy(source) and not hasattr(source, "columns"):
-        return array_parts(np.asarray(source), target, features)
-    X, y = (frame_parts if hasattr(source, "columns") else array_parts)(source, target, features)
-    check_plain("X", X)
-    if is_lazy(source):
-        return open_collection(X, y, names_columns(target), engine, check_size, read_again)
-    return X, y
-
-
-def _open_paths(
-    files: Files,
-    target: Any,
-    features: Sequence[Any] | None,
-    engine: Engine | None,
-    check_size: SizeCheck | None,
-    read_again: bool,
-) -> tuple[Table, FloatArray | None]:
-    columns, targets = pick(list(files.types), target, features, files.index)
-    table = _table(files, columns, engine)
-    if check_size is not None:
-        check_size(*table.shape, len(targets) or n_outputs(target))
-    if read_again:
-        table = stamp_rows(table, Job(engine=engine))
-    if not targets:
-        return table, target
-    response, job = _table(files, targets, engine), Job(engine=engine)
-    Y = np.concatenate(list(map_rows(np.asarray, [response], job, "response", READ_ROWS)))
-    check_rows(response, job, Y, "y")
-    return table, Y if isinstance(target, list | tuple) else Y[:, 0]
+        files = open_files(source, options)
+        columns, targets = pick(list(files.types), target, features, files.index)
+        table, job = _table(files, columns, engine), Job(engine=engine)
+        if check_size is not None:
+            check_size(*table.shape, len(targets) or n_outputs(target))
+        if read_again:
+            table = stamp_rows(table, job)
+        if not targets:
+            return table, target
+        response = _table(files, targets, engine)
+        Y = np.concatenate(list(map_rows(np.asarray, [response], job, "response", READ_ROWS)))
+        check_rows(response, job, Y, "y")
+        return table, Y if isinstance(target, list | tuple) else Y[:, 0]
+    named, lazy = hasattr(source, "columns"), is_lazy(source)
+    X, y = _split_columns(source if named or lazy else np.asarray(source), target, features)
+    if named or lazy:
+        check_plain("X", X)
+    return open_collection(X, y, names_columns(target), engine, check_size, read_again) if lazy else (X, y)
 
 
 def files_of(rows: Any) -> list[str]:
@@ -101,9 +88,6 @@ def _table(files: Files, columns: list[str], engine: Engine | None) -> Table:
         what = f"The largest chunk of the files, with {len(columns)} columns, needs"
         require_on_worker(8.0 * held_numbers(table), engine.task_bytes, what, "or write smaller row groups")
     return table
-
-
-# Which columns are the features, and which the response
 
 
 def names_columns(target: Any) -> bool:
@@ -130,31 +114,27 @@ def pick(
     return columns, targets
 
 
-def frame_parts(frame: Any, target: Any, features: Sequence[Any] | None) -> tuple[Any, Any]:
-    """Features and response of a frame, be it lazy."""
-    columns, targets = pick(list(frame.columns), target, features)
-    if not targets:
-        return frame[columns], target
-    return frame[columns], frame[targets if isinstance(target, list | tuple) else target]
-
-
-def array_parts(rows: Any, target: Any, features: Sequence[Any] | None) -> tuple[Any, Any]:
-    """Features and response of an array, be it lazy, by the places of columns; -1 is the last."""
-    if rows.ndim != 2:
+def _split_columns(source: Any, target: Any, features: Sequence[Any] | None) -> tuple[Any, Any]:
+    """Features and response of a frame, by names, or of an array, by the places of columns; -1 is the last."""
+    named = hasattr(source, "columns")
+    if not named and source.ndim != 2:
         raise ValueError(
             "source must be a table: an array of two dimensions, a data frame, a Dask collection, or the name of "
-            f"files; got {type(rows).__name__} of {rows.ndim} dimensions."
+            f"files; got {type(source).__name__} of {source.ndim} dimensions."
         )
-    d = rows.shape[1]
+    known = list(source.columns if named else range(source.shape[1]))
+
+    def find(column: Any) -> Any:
+        """A column, counted from the start; what is no place is refused by name."""
+        return known[column] if not named and column in range(-len(known), len(known)) else column
+
+    several = isinstance(target, list | tuple)
     if names_columns(target):
-        target = [_place(i, d) for i in target] if isinstance(target, list | tuple) else _place(target, d)
-    columns, targets = pick(range(d), target, None if features is None else [_place(i, d) for i in features])
+        target = [find(column) for column in target] if several else find(target)
+    columns, targets = pick(known, target, None if features is None else [find(column) for column in features])
+    everything = not named and not targets and len(columns) == len(known)
+    X = source if everything else source[columns] if named else source[:, columns]
     if not targets:
-        return rows if len(columns) == d else rows[:, columns], target
-    return rows[:, columns], rows[:, targets if isinstance(target, list) else target]
-
-
-def _place(column: Any, n_columns: int) -> Any:
-    """A column counted from the end counted from the start; what is no place is refused later, by name."""
-    place = int(column) if isinstance(column, Integral) else n_columns
-    return place % n_columns if -n_columns <= place < n_columns else column
+        return X, target
+    response = targets if several else targets[0]
+    return X, source[response] if named else source[:, response]
