@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 MINUS, TIMES, NONE = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 UNITS = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))  # from what size on, divisor, letter
+SHOWN = 5  # items that a message lists
 LARGEST = 1e9  # in a terminal: from here on a power of ten is shorter
 
 _NAMING: ContextVar[Callable[[int], str]] = ContextVar("_NAMING", default=str)
@@ -170,6 +172,17 @@ def labels(values: list[float]) -> list[str]:
     """
     made = [[amount(value, digits) for value in values] for digits in range(3, 10)]
     return next((texts for texts in made if len(set(texts)) == len(values)), made[-1])
+
+
+def listed(texts: Iterable[str], n: int, more: str = " and {} more", most: int = SHOWN) -> str:
+    """The first few of n texts, and how many more there are.
+
+    Examples
+    --------
+    >>> listed("abcdefg", 7), listed("ab", 2)
+    ('a, b, c, d, e and 2 more', 'a, b')
+    """
+    return ", ".join(islice(texts, most)) + (more.format(n - most) if n > most else "")
 
 
 def counted(n: int, what: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skewridge._atomic import atomic_file
-from skewridge._messages import in_full
+from skewridge._messages import in_full, listed
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_choice, format_bytes
 from skewridge.cli._screen import Answer, Screen, Table
@@ -39,7 +39,6 @@ from skewridge.persist import read_model
 from skewridge.tables.columns import Column, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.encoder import HEADINGS, TableSummary
 from skewridge.tables.out_of_range import Outside, outside_fit, outside_text
-from skewridge.tables.written_numbers import SHOWN
 
 if TYPE_CHECKING:
     from skewridge.cli._app import PredictOptions, Reading
@@ -116,8 +115,8 @@ class SavedModel:
         known = {*every, *(column.name for column in self.columns)}  # what was left out was reported by the fit
         extra = [] if "*" in named else [name for name in frame.columns if name not in known]
         if extra:
-            more = ", ..." if len(extra) > SHOWN else ""
-            self.screen.note(f"Columns that the model does not use: {', '.join(map(repr, extra[:SHOWN]))}{more}.")
+            unused = listed(map(repr, extra), len(extra), ", ...")
+            self.screen.note(f"Columns that the model does not use: {unused}.")
         return frame
 
     def complete(self, frame: Any) -> tuple[BoolArray, Any]:

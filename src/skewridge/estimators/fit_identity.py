@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._version import __version__
+from skewridge import __version__
 from skewridge.execution.chunked import RowData, Table, digest
 
 IDLE = ("n_jobs", "verbose")  # parameters that change no result

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from skewridge._messages import listed
 from skewridge.execution.memory import MACHINE, Budget
 
 UTF8, UTF8_MARK = "utf-8", codecs.BOM_UTF8
@@ -26,7 +27,6 @@ PACKED = (".gz", ".bz2", ".xz", ".zst", ZIP)
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}  # pyarrow's names
 SKIPPED_BYTES = 1 << 20  # read at a time where a file cannot be entered in the middle
 TEXTS = ("CSV", "JSON lines")  # formats that are read from packed files, and whose errors are of values
-LISTED = 3  # files of an archive that are named
 MAGIC = {
     b"PAR1": ".parquet",
     b"ARROW1": ".arrow",
@@ -172,10 +172,9 @@ def _only_member(url: str, archive: ZipFile) -> ZipInfo:
         if not member.is_dir() and not any(part[0] in "._" for part in Path(member.filename).parts)
     ]
     if len(found) != 1:
-        names = ", ".join(member.filename for member in found[:LISTED]) + (", ..." if len(found) > LISTED else "")
-        listed = f" ({names})" if found else ""
+        names = f" ({listed((own.filename for own in found), len(found), ', ...', most=3)})" if found else ""
         raise ValueError(
-            f"{url} holds {len(found)} files{listed}; expected one. Unpack it into a folder and name the folder."
+            f"{url} holds {len(found)} files{names}; expected one. Unpack it into a folder and name the folder."
         )
     if found[0].flag_bits & 1:
         raise OSError(f"{url} is encrypted. Unpack it first.")

@@ -14,7 +14,7 @@ import numpy as np
 from numba import from_dtype, types
 from numba.extending import intrinsic, overload
 
-from skewridge._garbage import no_collection
+from skewridge import no_collection
 from skewridge.linalg._tridiagonal_compiled import inner
 
 GAUSSIAN, MATERN12, MATERN32, MATERN52, LAPLACIAN, POLYNOMIAL, SOBOLEV = range(7)  # as in kernel.KERNELS

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from skewridge._garbage import no_collection
+from skewridge import no_collection
 
 if TYPE_CHECKING:
     from skewridge._typing import FloatArray, IntArray

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import config, njit
 
-from skewridge._garbage import no_collection
+from skewridge import no_collection
 
 if config.DISABLE_JIT:
     raise RuntimeError("skewridge needs loops that numba compiles; unset NUMBA_DISABLE_JIT.")

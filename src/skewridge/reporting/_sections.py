@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from skewridge import __version__
 from skewridge._messages import row_name, span
 from skewridge._typing import Data
-from skewridge._version import __version__
 from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_heavy
 from skewridge.advice.plan import plan
 from skewridge.nodes.partition import make_plan

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import listed
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge._validation import check_magnitude, check_plain, is_lazy
 from skewridge.features.scaling import standard_scaling
@@ -29,7 +30,7 @@ from skewridge.tables.dates import (
     varying_parts,
 )
 from skewridge.tables.level_means import LevelMeans, mean_features
-from skewridge.tables.written_numbers import SHOWN, NumberFormat, find_number_format, is_gap, read_numbers
+from skewridge.tables.written_numbers import NumberFormat, find_number_format, is_gap, read_numbers
 
 KINDS = ("number", "boolean", "category", "ordinal", "date", "duration", "means", "drop")
 LISTED = ("category", "ordinal", "means")  # kinds that have levels
@@ -104,19 +105,14 @@ def check_columns(names: Iterable[str], columns: Any) -> None:
     """Refuse names that are not among the columns, with those that were probably meant."""
     missing = [name for name in names if name not in columns]
     if missing:
-        there = ", ".join(map(repr, list(columns)[:20])) + (", ..." if len(columns) > 20 else "")
-        meant = _did_you_mean(missing, list(columns))
+        there = listed(map(repr, columns), len(columns), ", ...", most=20)
+        by_letters = {_letters(column): column for column in reversed(list(columns))}
+        near = []  # but for case, spaces, signs or a slip
+        for name in missing:
+            for match in get_close_matches(_letters(name), by_letters, n=1, cutoff=LIKE):
+                near.append(repr(by_letters[match]) + (f" for {name!r}" if len(missing) > 1 else ""))
+        meant = f" Did you mean {', '.join(near)}?" if near else ""
         raise ValueError(f"The table has no column {', '.join(map(repr, missing))}; it has {there}.{meant}")
-
-
-def _did_you_mean(names: Sequence[str], columns: Sequence[str]) -> str:
-    """A sentence with the columns that names nearly are, but for case, spaces, signs or a slip; nothing for none."""
-    by_letters = {_letters(column): column for column in reversed(columns)}
-    near = []
-    for name in names:
-        for match in get_close_matches(_letters(name), by_letters, n=1, cutoff=LIKE):
-            near.append(repr(by_letters[match]) + (f" for {name!r}" if len(names) > 1 else ""))
-    return f" Did you mean {', '.join(near)}?" if near else ""
 
 
 def _letters(name: str) -> str:
@@ -135,8 +131,8 @@ def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impu
     """Raise where values are missing, with a count."""
     counts, n_rows = count_missing(X)
     if counts:
-        listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-        raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({listed}). {remedy}")
+        each = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
+        raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({each}). {remedy}")
 
 
 def row_label(rows: Any, place: int, first: int = 1) -> str:
@@ -151,11 +147,10 @@ def row_label(rows: Any, place: int, first: int = 1) -> str:
 def refuse_values(name: str, expected: str, values: Any, odd: IntArray) -> None:
     """Raise with the first values that are not what is expected, if there are any; ``odd`` are their places."""
     if len(odd):
-        rows = ", ".join(f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd[:SHOWN])
-        more = ", ..." if len(odd) > SHOWN else ""
+        rows = (f"{str(values.iloc[i])[:40]!r} in row {row_label(values, int(i))}" for i in odd)
         raise ValueError(
             f"Column {name!r} should hold {expected}; {len(odd)} of {len(values)} values are none, the first of them "
-            f"{rows}{more}. Correct them, or leave the column out."
+            f"{listed(rows, len(odd), ', ...')}. Correct them, or leave the column out."
         )
 
 
@@ -186,8 +181,7 @@ def levels_of(values: Any) -> dict[str, int]:
 
 def shown(texts: Sequence[str]) -> str:
     """The first few texts in quotes, for a message."""
-    more = ", ..." if len(texts) > SHOWN else ""
-    return ", ".join(repr(text[:40]) for text in texts[:SHOWN]) + more
+    return listed((repr(text[:40]) for text in texts), len(texts), ", ...")
 
 
 # What a column is taken for: columns of which nothing else is known

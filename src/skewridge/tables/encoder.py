@@ -11,14 +11,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skewridge._messages import aligned
+from skewridge._messages import SHOWN, aligned
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice, check_integer
 from skewridge.tables import columns as table
 from skewridge.tables.columns import ANY_CATEGORY, KINDS, Column, codes_of, features_of, learn_column
 from skewridge.tables.level_means import ByRow, assign_parts, check_response, cross_fitted, learn_means
 from skewridge.tables.out_of_range import warn_new_gaps, warn_new_levels
-from skewridge.tables.written_numbers import SHOWN
 
 MISSING = ("impute", "refuse")
 FLAG_SHARE = 0.005  # of the rows: fewer gaps get no column of their own

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import SHOWN, listed
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import warn_user
 from skewridge.tables.columns import UNSEEN, Column, levels_of
 from skewridge.tables.dates import as_date
-from skewridge.tables.written_numbers import SHOWN
 
 MOST_TOLD = 20  # rows of a column that are told to machines
 
@@ -42,11 +42,9 @@ class Outside:
     def as_text(self, name: Callable[[int], str]) -> str:
         """The column in a few words."""
         text = as_date if self.are_days else "{:.6g}".format
-        furthest = zip(self.rows[:SHOWN], self.values, strict=False)
-        listed = ", ".join(f"{text(value)} in row {name(int(row))}" for row, value in furthest)
-        more = f" and {len(self.rows) - SHOWN} more" if len(self.rows) > SHOWN else ""
+        rows = (f"{text(value)} in row {name(int(row))}" for row, value in zip(self.rows, self.values, strict=True))
         far = f"up to {self.beyond[0]:.2g} times that range beyond" if self.low < self.high else "where it was constant"
-        return f"{self.column!r} ({text(self.low)} to {text(self.high)}): {listed}{more}, {far}"
+        return f"{self.column!r} ({text(self.low)} to {text(self.high)}): {listed(rows, len(self.rows))}, {far}"
 
 
 def outside_fit(fitted: Any, X: Any, names: Sequence[str], columns: Sequence[Column] = ()) -> list[Outside]:
@@ -92,11 +90,11 @@ def count_outside(found: Sequence[Outside]) -> int:
 def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], str]) -> str:
     """The columns in a few words, those that reach furthest first."""
     furthest = sorted(found, key=lambda column: -column.beyond[0])
-    listed = "; ".join(column.as_text(name) for column in furthest[:SHOWN])
+    listed_columns = "; ".join(column.as_text(name) for column in furthest[:SHOWN])
     more = f"; and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
     return (
         f"{count_outside(found)} of {n_rows} rows lie outside the range that the model was fitted to, where it has "
-        f"nothing to go by: {listed}{more}."
+        f"nothing to go by: {listed_columns}{more}."
     )
 
 
@@ -108,10 +106,10 @@ def warn_new_gaps(columns: Sequence[Column], codes: Sequence[FloatArray]) -> Non
         if not column.n_gaps and np.isnan(code).any()
     ]
     if found:
-        more = f" and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
+        columns_said = listed(found, len(found), " and {} more columns")
         warn_user(
-            f"Rows lack values of columns that no row of the fit lacked ({', '.join(found[:SHOWN])}{more}): the "
-            "median, or the most frequent value, is taken for them, and how far off that is cannot be known."
+            f"Rows lack values of columns that no row of the fit lacked ({columns_said}): the median, or the most "
+            "frequent value, is taken for them, and how far off that is cannot be known."
         )
 
 
@@ -121,12 +119,11 @@ def warn_new_levels(column: Column, codes: FloatArray, values: Any) -> None:
         return
     known = set(column.levels)
     new = {text: count for text, count in levels_of(values).items() if text not in known}
-    listed = ", ".join(f"{text[:40]!r}: {count}" for text, count in list(new.items())[:SHOWN])
-    more = f" and {len(new) - SHOWN} more" if len(new) > SHOWN else ""
+    texts = listed((f"{text[:40]!r}: {count}" for text, count in new.items()), len(new))
     become = {"ordinal": "the mean of its order", "means": "the mean of all responses"}.get(column.kind)
     rows = sum(new.values())
     counted, they = ("1 row has a value", "it is") if rows == 1 else (f"{rows} rows have values", "they are")
     warn_user(
-        f"{counted} of {column.name!r} that the model has not seen ({listed}{more}): {they} taken for "
+        f"{counted} of {column.name!r} that the model has not seen ({texts}): {they} taken for "
         f"{become or 'none of its categories'}."
     )

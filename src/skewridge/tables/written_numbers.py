@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from skewridge._messages import listed
 from skewridge._typing import FloatArray
 from skewridge.io.csv_dialect import DECIMALS, SPACES, is_number, plain_number
 
-SHOWN = 5  # values that a message lists
 NEARLY_ALL = 0.95  # of the values that are no word for a gap
 AT_LEAST = 0.5  # of all values
 GAP_WORDS = frozenset(
@@ -39,13 +39,11 @@ class NumberFormat:
 
     def describe(self, counts: Mapping[str, int]) -> str:
         """What is special about it, for people; ``counts`` are how many rows have each text."""
-        gaps = [text for text in counts if is_gap(text, self.gaps)]
-        listed = ", ".join(f"{text[:20]!r} ({counts[text]})" for text in gaps[:SHOWN])
-        more = f" and {len(gaps) - SHOWN} more" if len(gaps) > SHOWN else ""
+        gaps = [f"{text[:20]!r} ({n})" for text, n in counts.items() if is_gap(text, self.gaps)]
         parts = ["written as text"]
         parts += ["decimal comma"] if self.decimal == "," else []
         parts += [f"unit {self.unit!r}"] if self.unit else []
-        parts += [f"gaps: {listed}{more}"] if gaps else []
+        parts += [f"gaps: {listed(gaps, len(gaps))}"] if gaps else []
         return ", ".join(parts)
 
 
