@@ -50,10 +50,9 @@ class ParetoTail:
 
     def quantile(self, exceeded: FloatArray, slices: IntArray | int = 0) -> FloatArray:
         """The error of such slices that is exceeded with such probabilities, at most ``share``."""
-        logs = -np.log(exceeded / self.share)
-        if abs(self.shape) < _STRAIGHT:
-            return self.starts[slices] + self.units[slices] * (self.scale * logs)
-        return self.starts[slices] + self.units[slices] * (self.scale * np.expm1(self.shape * logs) / self.shape)
+        logs, straight = -np.log(exceeded / self.share), abs(self.shape) < _STRAIGHT
+        excess = self.scale * logs if straight else self.scale * np.expm1(self.shape * logs) / self.shape
+        return self.starts[slices] + self.units[slices] * excess
 
     def exceeded(self, errors: FloatArray, slices: IntArray | int = 0) -> FloatArray:
         """P(error > e) in such slices, for e from the threshold on."""
@@ -96,16 +95,14 @@ class ErrorShape:
         labels = slice_labels(prediction, self.edges)
         out = np.empty(errors.shape)
         for label in np.unique(labels):
-            own = errors[labels == label]
             known, levels = self.slices[label]
-            inside = np.interp(own, known, levels, left=0.0, right=1.0)
-            out[labels == label] = np.where(own >= known[-1], 1.0, inside)
-        if self.high is not None:
-            beyond = errors > self.high.starts[labels][:, None]
-            out[beyond] = 1.0 - self.high.exceeded(errors[beyond], labels[beyond.nonzero()[0]])
-        if self.low is not None:
-            beyond = -errors > self.low.starts[labels][:, None]
-            out[beyond] = self.low.exceeded(-errors[beyond], labels[beyond.nonzero()[0]])
+            inside = np.interp(errors[labels == label], known, levels, left=0.0)
+            out[labels == label] = np.where(errors[labels == label] >= known[-1], 1.0, inside)
+        for sign, tail in ((1.0, self.high), (-1.0, self.low)):
+            if tail is not None:
+                beyond = sign * errors > tail.starts[labels][:, None]
+                exceeded = tail.exceeded(sign * errors[beyond], labels[beyond.nonzero()[0]])
+                out[beyond] = 1.0 - exceeded if sign > 0.0 else exceeded
         return out
 
     @cached_property

@@ -85,9 +85,8 @@ class Calibration:
             errors, weights = self.errors[part], self.weights[part]
             rounding = _ROUNDING * (np.max(np.abs(self.edges)) + np.max(np.abs(errors), initial=0.0))
             for side, end in enumerate(_tail_errors(errors, weights, tail)):
-                shared = (
-                    weights[np.abs(errors - end) <= rounding].sum() > 1
-                )  # rounded outwards: f + (y - f) need not be y
+                # rounded outwards: f + (y - f) need not be y
+                shared = weights[np.abs(errors - end) <= rounding].sum() > 1
                 ends[side, j] = end + (2 * side - 1) * rounding * shared
         rows = np.array([self.weights[part].sum() for part in parts])
         return Bands(self.edges[[*first, -1]], ends[0], ends[1], rows)
@@ -135,9 +134,10 @@ class Unseen:
         Errors of unstable folds are one slice.
         """
         prediction, y, level = self.prediction[:, output], self.Y[:, output], self.levels(output)
-        if self.folds is None or not folds_disagree(prediction, y, self.weights, self.folds):
-            return calibration_of(prediction, y, edges, self.weights, self.source, scale, level)
-        return calibration_of(prediction, y, edges[[0, -1]], self.weights, "unstable", scale, level)
+        source = self.source
+        if self.folds is not None and folds_disagree(prediction, y, self.weights, self.folds):
+            edges, source = edges[[0, -1]], "unstable"
+        return calibration_of(prediction, y, edges, self.weights, source, scale, level)
 
 
 def with_common_error(

@@ -94,8 +94,7 @@ class OutputDistribution:
 
     def quantile(self, levels: FloatArray) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels of every row, (n, L)."""
-        masses = self.masses
-        found = self._smooth_quantile(levels) if masses is None else self._mixed_quantile(levels, masses)
+        found = self._smooth_quantile(levels) if self.masses is None else self._mixed_quantile(levels, self.masses)
         if self.step:  # what rounds to a value of the grid is that value
             found = self.origin + self.step * np.ceil((found - self.origin) / self.step - 0.5 - GRID_EPS)
         return np.clip(found, self.low, self.high)
@@ -121,16 +120,15 @@ class OutputDistribution:
         errors = self.shape.quantile(self.prediction, inner)
         return self.prediction[:, None] + self.scale[:, None] * errors
 
+    def _error_cdf(self, shape: ErrorShape, t: FloatArray) -> FloatArray:
+        return shape.cdf(self.prediction, (t - self.prediction[:, None]) / self.scale[:, None])
+
     def _smooth_cdf(self, t: FloatArray) -> FloatArray:
         """P(y <= t) by errors alone, between point masses that are ends of y."""
-        low, high = self._cut
-        return np.clip((self._uncut_cdf(t) - low) / (high - low), 0.0, 1.0)
-
-    def _uncut_cdf(self, t: FloatArray) -> FloatArray:
         if self.shape is None:
             return np.zeros(t.shape)
-        errors = (t - self.prediction[:, None]) / self.scale[:, None]
-        return self.shape.cdf(self.prediction, errors)
+        low, high = self._cut
+        return np.clip((self._error_cdf(self.shape, t) - low) / (high - low), 0.0, 1.0)
 
     @cached_property
     def _cut(self) -> tuple[FloatArray, FloatArray]:
@@ -139,9 +137,9 @@ class OutputDistribution:
         if self.masses is None or self.shape is None:
             return low, high
         if self.masses.values[0] == self.low:
-            low = self._uncut_cdf(np.full((len(self), 1), self.low))
+            low = self._error_cdf(self.shape, low + self.low)
         if self.masses.values[-1] == self.high:
-            high = self._uncut_cdf(np.full((len(self), 1), self.high))
+            high = self._error_cdf(self.shape, np.full_like(high, self.high))
         narrow = high - low < NARROW
         return np.where(narrow, 0.0, low), np.where(narrow, 1.0, high)
 
@@ -350,10 +348,9 @@ def point_masses(
     own = y[:, None] == values
     mass = np.bincount(labels, weights, minlength=len(cuts) - 1)
     rows = np.column_stack([np.bincount(labels, weights * column, minlength=len(cuts) - 1) for column in own.T])
-    others, rest = ~own.any(axis=1), None
-    if others.any():
-        kept = [column[others] for column in (prediction, y, weights, scale, level)]
-        rest = calibration_of(kept[0], kept[1], edges, kept[2], source, *kept[3:])
+    r, rest = ~own.any(axis=1), None  # the other rows
+    if r.any():
+        rest = calibration_of(prediction[r], y[r], edges, weights[r], source, scale[r], level[r])
     return PointMasses(values, cuts, rows / mass[:, None], rest)
 
 
