@@ -49,7 +49,12 @@ def atomic_file(
         temporary.unlink(missing_ok=True)
         raise
     if durable:
-        _sync_folder(target.parent)
+        with suppress(OSError):  # systems that cannot open a folder make the move itself last on their own
+            descriptor = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
@@ -71,13 +76,3 @@ def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLik
     if target.exists() and any(os.path.exists(other) and os.path.samefile(target, other) for other in inputs):
         raise ValueError(f"{path} is one of the files to be read. Name another one for the output.")
     return target
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the move itself last; systems that cannot open a folder do so on their own."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, time, timedelta
 from numbers import Integral, Real
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -67,9 +66,8 @@ def is_auto(value: Any) -> bool:
 
 def check_choice(name: str, value: Any, options: Sequence[str]) -> str:
     """Return value if it is one of the options, or raise."""
-    listed = ", ".join(repr(o) for o in options)
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
     return value
 
 
@@ -138,17 +136,11 @@ def check_no_mask(name: str, values: Any) -> None:
 
 def columns_with_times(values: Any) -> list[str]:
     """The columns of a frame that hold dates, times or durations; one empty name for an array that does."""
-    return [str(column) for column, part in _parts(values) if _holds_times(part)]
-
-
-def _parts(values: Any) -> Iterator[tuple[Any, Any]]:
-    """The columns of a frame with their names, or the values themselves."""
     if not hasattr(values, "columns"):
-        return iter([("", values)])
-    names = list(values.columns)
-    if hasattr(values, "iloc"):  # by place: names may occur twice
-        return ((name, values.iloc[:, place]) for place, name in enumerate(names))
-    return ((name, values[name]) for name in names)
+        return [""] if _holds_times(values) else []
+    by_place = hasattr(values, "iloc")  # names may occur twice
+    columns = (values.iloc[:, i] if by_place else values[name] for i, name in enumerate(values.columns))
+    return [str(name) for name, column in zip(values.columns, columns, strict=True) if _holds_times(column)]
 
 
 def _holds_times(values: Any) -> bool:
@@ -252,15 +244,14 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _top_module(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
-
-
 def warn_user(message: str) -> None:
     """Warn at the line of the caller's own code that led here, through scikit-learn's wrappers and searches too."""
     package = str(Path(__file__).parent)
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and (frame.f_code.co_filename.startswith(package) or _top_module(frame) in BETWEEN):
+    while frame.f_back is not None:
+        between = str(frame.f_globals.get("__name__", "")).partition(".")[0] in BETWEEN
+        if not between and not frame.f_code.co_filename.startswith(package):
+            break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -64,12 +64,15 @@ def make_peaks(
     n, d = check_integer("n_samples", n_samples, 1), check_integer("n_features", n_features, 1)
     sd = (0.06 if d == 1 else 0.02) if noise is None else check_real("noise", noise, 0)
     weights = _check_peaks(peaks, weights)
-    rng = np.random.default_rng(_seed(random_state))
+    legacy = isinstance(random_state, np.random.RandomState)  # which seeds a generator
+    rng = np.random.default_rng(random_state.randint(2**31 - 1) if legacy else random_state)
     X = rng.random((n, d))
     y = peaks_truth(X, peaks, weights) + sd * rng.standard_normal(n)
     if not return_test:
         return X, y
-    X_test = _test_points(d)
+    from scipy.stats import qmc
+
+    X_test = np.linspace(0, 1, N_TEST)[:, None] if d == 1 else qmc.Sobol(d, scramble=False).random_base2(14)[:N_TEST]
     return X, y, X_test, peaks_truth(X_test, peaks, weights)
 
 
@@ -81,7 +84,8 @@ def peaks_truth(X: FloatArray, peaks: int = 2, weights: Sequence[float] | None =
         return np.sin(2 * np.pi * X).sum(axis=1) * (0.5 / np.sqrt(X.shape[1]))
     total = np.zeros(len(X))
     for weight, center in zip(weights, CENTERS, strict=False):
-        total += weight * _peak(X, center)
+        distance = np.sqrt(((X - center) ** 2).sum(axis=1)) + 0.05
+        total += weight * (0.1 / distance * np.sin(0.01 * np.pi / distance))
     return total
 
 
@@ -105,43 +109,6 @@ def load_melbourne(path: str | PathLike[str]) -> tuple[FloatArray, FloatArray]:
             f"No file at {path}. The data are not part of skewridge: download Melbourne_housing_FULL.csv of the "
             "data set anthonypino/melbourne-housing-market from Kaggle and pass the file's path."
         )
-    rows = [(*(float(r[f]) for f in _MELBOURNE_FEATURES), _price(r)) for r in _complete_houses(path)]
-    if not rows:
-        raise ValueError(f"{path} holds no complete row of a house with land; is it the whole file?")
-    table = np.array(rows)
-    X = table[:, :-1]
-    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), table[:, -1]
-
-
-def _peak(X: FloatArray, center: float) -> FloatArray:
-    distance = np.sqrt(((X - center) ** 2).sum(axis=1)) + 0.05
-    return 0.1 / distance * np.sin(0.01 * np.pi / distance)
-
-
-def _check_peaks(peaks: int, weights: Sequence[float] | None) -> Sequence[float]:
-    check_integer("peaks", peaks, 0, 2)
-    if weights is None:
-        return WEIGHTS[:peaks]
-    if len(weights) != peaks:
-        raise ValueError(f"weights must hold one number a peak: expected {peaks}, got {len(weights)}.")
-    return weights
-
-
-def _test_points(d: int) -> FloatArray:
-    if d == 1:
-        return np.linspace(0, 1, N_TEST)[:, None]
-    from scipy.stats import qmc
-
-    points: FloatArray = qmc.Sobol(d, scramble=False).random_base2(14)
-    return points[:N_TEST]
-
-
-def _seed(random_state: Any) -> Any:
-    """Let a legacy RandomState seed the generator; everything else passes as it is."""
-    return random_state.randint(2**31 - 1) if isinstance(random_state, np.random.RandomState) else random_state
-
-
-def _complete_houses(path: Path) -> Iterator[dict[str, str]]:
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
@@ -151,11 +118,24 @@ def _complete_houses(path: Path) -> Iterator[dict[str, str]]:
                 f"{path} is not Melbourne_housing_FULL.csv: expected the columns {sorted(needed)}, got "
                 f"{reader.fieldnames}."
             )
-        for row in reader:
-            complete = all(value not in _MISSING for name, value in row.items() if name != "YearBuilt")
-            if row["Type"] == "h" and complete and float(row["Landsize"]) > 0:
-                yield row
+        rows = [
+            [float(row[name]) for name in (*_MELBOURNE_FEATURES, "Price", "Landsize")]
+            for row in reader
+            if row["Type"] == "h"
+            and all(value not in _MISSING for name, value in row.items() if name != "YearBuilt")
+            and float(row["Landsize"]) > 0
+        ]
+    if not rows:
+        raise ValueError(f"{path} holds no complete row of a house with land; is it the whole file?")
+    table = np.array(rows)
+    X = table[:, :3]
+    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), table[:, 3] / table[:, 4]
 
 
-def _price(row: dict[str, str]) -> float:
-    return float(row["Price"]) / float(row["Landsize"])
+def _check_peaks(peaks: int, weights: Sequence[float] | None) -> Sequence[float]:
+    check_integer("peaks", peaks, 0, 2)
+    if weights is None:
+        return WEIGHTS[:peaks]
+    if len(weights) != peaks:
+        raise ValueError(f"weights must hold one number a peak: expected {peaks}, got {len(weights)}.")
+    return weights

@@ -112,22 +112,16 @@ def main(folder: str = "demo_output", *, say: Callable[[str], None] = print) -> 
         for name, error, rare, seconds, ratio in compare(penalty):
             say(f"{name:28}{error:12.2e}{rare:18.2e}{seconds:10.2f}{ratio:8.2f}")
             results.append({"name": name, "penalty": title, "mse": error, "rare_mse": rare, "seconds": seconds})
-    picture = _draw_into(Path(folder), say)
-    say("Read next: README.md (quick start), docs/which.md, docs/two-levels.md, docs/method.md.")
-    return {"n_rows": N_ROWS, "results": results, "picture": picture}
-
-
-def _draw_into(folder: Path, say: Callable[[str], None]) -> str | None:
-    """Draw Figure 1 and return where it is; None without matplotlib."""
-    path = folder / "figure1.png"
+    picture: Path | None = Path(folder) / "figure1.png"
+    Path(folder).mkdir(parents=True, exist_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draw(path)
+        draw(Path(folder) / "figure1.png")
+        say(f"\nFigure 1 of the paper, for both algorithms: {picture}")
     except ImportError:
         say("\nFigure 1 was not drawn: it needs matplotlib (pip install 'skewridge[plot]').")
-        return None
-    say(f"\nFigure 1 of the paper, for both algorithms: {path}")
-    return str(path)
+        picture = None
+    say("Read next: README.md (quick start), docs/which.md, docs/two-levels.md, docs/method.md.")
+    return {"n_rows": N_ROWS, "results": results, "picture": None if picture is None else str(picture)}
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import column_or_1d
 
 from skewridge._typing import FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import check_integer, check_real, check_same_order
 from skewridge.response.allocation import allocate
-from skewridge.response.slices import Slices, slice_response
+from skewridge.response.slices import slice_response
 
 
 class ResponseStratifiedKFold(BaseCrossValidator):
@@ -56,7 +56,7 @@ class ResponseStratifiedKFold(BaseCrossValidator):
         k = check_integer("n_splits", self.n_splits, 2)
         if k > len(y):
             raise ValueError(f"n_splits must not exceed the number of rows; got {k} for {len(y)} rows.")
-        folds = allocate(_uncopied(y, self.slices), k, draw_seed(self.random_state))
+        folds = allocate(slice_response(y, self.slices, oversampling=0.0), k, draw_seed(self.random_state))
         for rows in folds:
             yield rows.astype(np.intp)
 
@@ -99,7 +99,7 @@ def response_train_test_split(
         raise ValueError(f"At least two rows are needed for two parts; got {len(response)}.")
     share = _share(test_size, len(response))
     rng = check_random_state(random_state)
-    cut = _uncopied(response, slices)
+    cut = slice_response(response, slices, oversampling=0.0)
     ends = np.floor(np.r_[0, np.cumsum(cut.counts)] * share + rng.uniform()).astype(int)
     picked = [rng.permutation(rows)[:size] for rows, size in zip(cut.rows_by_slice(), np.diff(ends), strict=True)]
     is_test = np.zeros(len(response), dtype=bool)
@@ -107,17 +107,13 @@ def response_train_test_split(
     if is_test.all() or not is_test.any():  # few rows: neither part stays empty
         is_test[rng.randint(len(response))] ^= True
     parts = (np.flatnonzero(~is_test), np.flatnonzero(is_test))
-    return [_take(array, rows) for array in (X, y, *arrays) for rows in parts]
+    return [_safe_indexing(array, rows) for array in (X, y, *arrays) for rows in parts]
 
 
 def _response(y: Any) -> FloatArray:
     if y is None:
         raise ValueError("y is needed: the folds follow its slices.")
     return column_or_1d(y, dtype=np.float64)
-
-
-def _uncopied(y: FloatArray, rule: SliceRule) -> Slices:
-    return slice_response(y, rule, oversampling=0.0)
 
 
 def draw_seed(random_state: RandomState) -> int:
@@ -132,10 +128,3 @@ def _share(test_size: float, n_rows: int) -> float:
     if share == 1:
         raise ValueError("test_size must be below 1, or an integer number of rows; got 1.0.")
     return share
-
-
-def _take(array: Any, rows: IntArray) -> Any:
-    """Rows of an array, list, pandas or polars object."""
-    if hasattr(array, "iloc"):
-        return array.iloc[rows]
-    return [array[i] for i in rows] if isinstance(array, list | tuple) else array[rows]
