@@ -83,7 +83,7 @@ class SavedModel:
         self.encoder: Any = steps[0][1] if steps else None
         self.estimator = steps[-1][1] if steps else file.model
         alone = [Column(name, "number") for name in getattr(self.estimator, "feature_names_in_", ())]
-        self.columns: list[Column] = list(self.encoder.columns_) if steps else alone
+        self.columns: list[Column] = alone if self.encoder is None else list(self.encoder.columns_)
         self.used = [column for column in self.columns if column.features]  # all but those that were left out
         self.names = [column.name for column in self.used]
         self.missing = missing or about.get("missing", "refuse")  # as the option says, else as at fit
