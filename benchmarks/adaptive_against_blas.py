@@ -18,7 +18,7 @@ from timing import seconds
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, using
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import lower_solve
@@ -37,7 +37,7 @@ def bare(X, m):
         return (features.T @ features)[0, 0]  # numpy calls syrk, without the GIL
 
     starts = range(0, len(X), BLOCK_ROWS)
-    return seconds(lambda: list(run(work, starts, Job(2))))[0], len(basis.kept)
+    return seconds(lambda: list(using(n_jobs=2)(run)(work, starts)))[0], len(basis.kept)
 
 
 def main():

@@ -20,7 +20,6 @@ from table import record
 from timing import seconds
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, use_engine
-from skewridge.execution.job import Job
 from skewridge.execution.passes import map_rows, sum_rows
 from skewridge.io.sources import open_source
 from skewridge.kernels import make_kernel
@@ -82,18 +81,18 @@ def measure(folder, n_rows, repeats, only):
 def task_costs(folder):
     """What the estimate for a billion rows is made of."""
     X, _ = open_source(folder, "y")
-    passed, _ = seconds(lambda: [None for _ in map_rows(len, [X], Job())], repeats=1)  # then rows are near
+    passed, _ = seconds(lambda: [None for _ in map_rows(len, [X])], repeats=1)  # then rows are near
     record("reading rows from Parquet, one thread", "", len(X) / passed / 1e6, "million rows/s")
-    summed, _ = seconds(lambda: sum_rows(lambda rows: rows.sum(axis=0), [X], Job()))
+    summed, _ = seconds(lambda: sum_rows(lambda rows: rows.sum(axis=0), [X]))
     record("a pass of means", "", len(X) / summed / 1e6, "million rows/s")
     some = np.sort(np.random.default_rng(0).permutation(len(X))[:50_000])
     gathered, _ = seconds(lambda: X[some])
     record("gathering 50,000 rows", "", gathered, "seconds")
-    rows, job = X.load()[:20_480], Job(n_jobs=1)
+    rows = X.load()[:20_480]
     y, kernel = rows[:, :1], make_kernel("gaussian", rows, 0.5)
     for m in (300, 1000, 3000):
         basis = make_basis(kernel, rows[:m])
-        summed, _ = seconds(lambda basis=basis: sum_features(basis, rows, y, y[:, 0], job, penalty=1.0))
+        summed, _ = seconds(lambda basis=basis: sum_features(basis, rows, y, y[:, 0], penalty=1.0))
         record(f"sums of {m:,} centres, one thread", "", summed / len(rows) * 1e6, "microseconds/row")
     nodes = DacKernelRidge(20, slices=1, bandwidth=0.5, penalty=1e-3, n_jobs=1)
     solved, _ = seconds(lambda: clone(nodes).fit(rows[:20_000], y[:20_000, 0]))

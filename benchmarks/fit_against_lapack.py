@@ -16,7 +16,7 @@ from numba.extending import get_cython_function_address
 from table import record
 
 from skewridge import DacKernelRidge
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, using
 
 REPEATS = 7
 LIMITS = {1000: 1.25, 100: 2.5}
@@ -47,7 +47,7 @@ def bare_seconds(k, n, n_jobs):
     shares = np.array_split(stack, SHARES * n_jobs)
     factorise(stack[:0], order, UPPER, INFO)  # compile
     start = time.perf_counter()
-    told = list(run(lambda share: factorise(share, order, UPPER, INFO.copy()), shares, Job(n_jobs)))
+    told = list(using(n_jobs=n_jobs)(run)(lambda share: factorise(share, order, UPPER, INFO.copy()), shares))
     seconds = time.perf_counter() - start
     assert not any(told)
     return seconds

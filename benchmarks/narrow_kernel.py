@@ -13,7 +13,7 @@ import numpy as np
 from table import record
 from timing import seconds
 
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, using
 from skewridge.kernels import Kernel
 
 TOLERANCE = 1e-8
@@ -23,7 +23,7 @@ BLOCK_ROWS = 1024
 def values_of(product, new):
     """The product at all rows, block by block on 2 threads."""
     blocks = [new[start : start + BLOCK_ROWS] for start in range(0, len(new), BLOCK_ROWS)]
-    return np.concatenate(list(run(product, blocks, Job(2))))
+    return np.concatenate(list(using(n_jobs=2)(run)(product, blocks)))
 
 
 def main():

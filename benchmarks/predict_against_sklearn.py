@@ -14,7 +14,7 @@ from sklearn.kernel_ridge import KernelRidge
 from table import record
 from timing import seconds
 
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
@@ -41,8 +41,8 @@ def main():
     for dtype, limit, agreement in ((np.float64, 8, 1e-12), (np.float32, 20, 1e-4)):
         model = Expansion(X, coef, Kernel("gaussian", bandwidth=BANDWIDTH), scale=expected.std())
         points = new.astype(dtype)
-        predict_rows(model.predict, points[:2000], Job(2))  # compile
-        ours, fitted = seconds(lambda model=model, points=points: predict_rows(model.predict, points, Job(2)))
+        using(n_jobs=2)(predict_rows)(model.predict, points[:2000])  # compile
+        ours, fitted = seconds(lambda model=model, points=points: using(n_jobs=2)(predict_rows)(model.predict, points))
         gap = np.abs(fitted - expected).max()
         scale = np.abs(coef).sum() if dtype is np.float64 else expected.std()
         name = f"{case}, {np.dtype(dtype).name}"

@@ -131,7 +131,7 @@ def kept(path, mark, measure, cell):
 
 def measured(measure, cell):
     """One record: the cell, its rows, and what it took."""
-    from skewridge.execution.job import one_blas_thread
+    from skewridge.execution.blas import one_blas_thread
 
     start = time.perf_counter()
     try:

@@ -6,7 +6,6 @@ import pytest
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
@@ -185,9 +184,7 @@ def test_coefficients_that_cancel_are_evaluated_in_double():
     rng = np.random.default_rng(0)
     points, new, coef = rng.random((300, 1)), rng.random((50, 1)).astype(np.float32), rng.normal(size=300)
     expansion = Expansion(points, 1e9 * coef, Kernel("gaussian", bandwidth=1.0), scale=1.0)
-    assert np.array_equal(
-        predict_rows(expansion.predict, new, Job()), predict_rows(expansion.predict, new.astype(float), Job())
-    )
+    assert np.array_equal(predict_rows(expansion.predict, new), predict_rows(expansion.predict, new.astype(float)))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, bool, object])

@@ -21,7 +21,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
 from skewridge.nodes.fit import Problem, relative_variance
 from skewridge.nodes.partition import Partition
@@ -46,7 +45,7 @@ def variance_of(X, nodes, kernel, penalty, points):
     allocation = Allocation(np.concatenate(nodes), np.cumsum([0, *map(len, nodes)]))
     y = np.zeros(len(X))
     problem = Problem(X, y, Partition(slice_response(y), allocation, None), kernel, np.full(len(nodes), penalty))
-    return float(relative_variance(problem, points, False, Job()).mean())
+    return float(relative_variance(problem, points, False).mean())
 
 
 def independent(n, k, seed, penalty=0.01):

@@ -17,7 +17,8 @@ import numpy as np
 from study import risk_surface
 
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job, one_blas_thread
+from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.context import using
 from skewridge.kernels import Kernel, median_bandwidth
 from skewridge.nodes.partition import PartitionSettings, deal_rows
 from skewridge.nodes.trials import Trial, jackknife_error, pair_risk, sample_rows
@@ -32,14 +33,15 @@ OCTAVES = np.arange(-5, 0, 0.5)
 def regrets(d, slices, seed):
     """(q, margin) -> regrets over the draws."""
     X, y, X_test, truth = make_peaks(N, d, random_state=seed, return_test=True)
-    job, centred = Job(2), y - y.mean()
+    centred = y - y.mean()
     partition = deal_rows(slice_response(y, slices), K, seed, PartitionSettings(K, slices))
     base = Kernel("gaussian", bandwidth=median_bandwidth(X, "gaussian", seed))
     bandwidths = [base.bandwidth * 2.0**o for o in OCTAVES]
     trial = Trial([partition.node(i) for i in range(K)], *sample_rows(y, 2000 if slices == 1 else 1000, seed))
-    search = Search("loo", X, centred, np.ones(N), [trial], base, PENALTIES, job)
-    search.widen(bandwidths, K)
-    products, _ = search.errors(trial, bandwidths, np.ones(N))
+    search = Search("loo", X, centred, np.ones(N), [trial], base, PENALTIES)
+    with using(n_jobs=2):
+        search.widen(bandwidths, K)
+        products, _ = search.errors(trial, bandwidths, np.ones(N))
     with one_blas_thread():
         risk = risk_surface(X, y, X_test[::5], truth[::5], partition.allocation, bandwidths, PENALTIES)
     rng, found = np.random.default_rng(0), {}

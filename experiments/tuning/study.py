@@ -20,7 +20,7 @@ import numpy as np
 
 from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import one_blas_thread
+from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel, median_bandwidth
 from skewridge.linalg.tridiagonal import solve_path
 

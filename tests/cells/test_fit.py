@@ -6,7 +6,7 @@ import pytest
 from skewridge.cells.fit import CellSettings, fit_bytes, fit_cells
 from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import random_partitions, rows_of_cells
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.kernels import KERNELS
 from tests import naive
 from tests.kernels import oracle
@@ -205,7 +205,7 @@ def test_no_trend_is_a_trend_of_weight_zero():
 def test_the_same_bits_on_any_number_of_threads(name):
     Z, Y, f, q = some_rows(3000, 20, p=2)
     settings = CellSettings(name, ridge=0.03, cell_size=300)
-    one, two = (fit_cells(Z, Y, f, q, settings=settings, job=Job(n_jobs)) for n_jobs in (1, 2))
+    one, two = (using(n_jobs=n_jobs)(fit_cells)(Z, Y, f, q, settings=settings) for n_jobs in (1, 2))
     assert np.array_equal(one.left_out, two.left_out)
     assert np.array_equal(one.model.coef, two.model.coef)
     assert np.array_equal(one.model.means, two.model.means)
@@ -313,7 +313,7 @@ def test_the_bytes_of_a_fit_are_what_it_holds(n_threads):
     settings = CellSettings(cell_size=400)
     fit_cells(Z[:500], Y[:500], f[:500], q[:500], settings=settings)  # compile before measuring
     tracemalloc.start()
-    fit = fit_cells(Z, Y, f, q, settings=settings, job=Job(n_threads))
+    fit = using(n_jobs=n_threads)(fit_cells)(Z, Y, f, q, settings=settings)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     stated = fit_bytes(6000, 30, n_threads=n_threads, cell_size=400)

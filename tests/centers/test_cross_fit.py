@@ -5,12 +5,11 @@ from skewridge.centers.cross_fit import N_PARTS, cross_fit, cross_fit_rows
 from skewridge.centers.global_fit import rows_to_fit
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import ArrayChunk, Table
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import using
 from skewridge.response.sampling import candidate_rows
 from tests import naive
 
-HOW = {"seed": 3, "budget": Budget(), "job": Job()}
+HOW = {"seed": 3}
 SETTINGS = CenterSettings(n_centers=25, adapt=0.5)
 
 
@@ -76,9 +75,7 @@ def test_a_rows_own_response_does_not_change_its_value_at_given_settings():
     moved = Y.copy()
     moved[own] += np.random.default_rng(1).normal(size=(own.sum(), 1))
     before, after = (
-        cross_fit_rows(
-            rows_to_fit(X, responses, w, one_slice, seed=3, job=Job()), choice, one_slice, budget=Budget(), job=Job()
-        ).values
+        cross_fit_rows(rows_to_fit(X, responses, w, one_slice, seed=3), choice, one_slice).values
         for responses in (Y, moved)
     )
     np.testing.assert_allclose(after[own], before[own], atol=1e-9 * Y.std())
@@ -100,8 +97,8 @@ def test_chunks_and_threads_change_no_bit():
     expected = cross_fit(X, Y, w, SETTINGS, **HOW).values
     table = Table((ArrayChunk(X[:1100]), ArrayChunk(X[1100:])), 2)
     for rows, n_jobs in ((X, 2), (table, 1), (table, 2)):
-        how = HOW | {"job": Job(n_jobs=n_jobs)}
-        np.testing.assert_array_equal(cross_fit(rows, Y, w, SETTINGS, **how).values, expected)
+        with using(n_jobs=n_jobs):
+            np.testing.assert_array_equal(cross_fit(rows, Y, w, SETTINGS, **HOW).values, expected)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

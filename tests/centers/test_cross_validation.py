@@ -3,7 +3,7 @@ import pytest
 
 from skewridge.centers.cross_validation import PENALTIES, Candidate, CrossValidator, CVScore, fold_rows
 from skewridge.centers.rows import TrainingRows
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.response.sampling import N_FOLDS, candidate_rows
 from tests import naive
 
@@ -24,9 +24,9 @@ def rows_of(X, Y, weights=None, scores=None):
     return TrainingRows(X, Y, w, scores, candidates, zero, one, 5)
 
 
-def validator(X, Y, weights=None, scores=None, fit_intercept=True, most=10**6, penalties=GIVEN, job=None):
+def validator(X, Y, weights=None, scores=None, fit_intercept=True, most=10**6, penalties=GIVEN):
     folded = fold_rows(rows_of(X, Y, weights, scores), most)
-    return CrossValidator(folded, 3, penalties, fit_intercept, job or Job())
+    return CrossValidator(folded, 3, penalties, fit_intercept)
 
 
 def brute_force(X, Y, pool, candidate, fit_intercept=True, scores=None, degree=3):
@@ -107,7 +107,7 @@ def test_the_order_of_rows_changes_no_bit():
 def test_threads_change_no_bit():
     X, Y = data_of(120, 5)
     candidate = Candidate("matern32", 30, 0.5, 0.6)
-    one, two = (validator(X, Y, job=Job(n_jobs=j))(candidate) for j in (1, 2))
+    one, two = (using(n_jobs=j)(validator(X, Y))(candidate) for j in (1, 2))
     assert np.array_equal(one.errors, two.errors)
 
 

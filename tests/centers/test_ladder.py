@@ -16,7 +16,6 @@ from skewridge.centers.ladder import (
 from skewridge.centers.rows import training_rows
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job
 from skewridge.features.forms import ScaledForms
 from skewridge.kernels import penalty_rule
 
@@ -25,13 +24,11 @@ X, Y = make_peaks(500, 2, weights=(1, 1), random_state=0)
 
 def rows_of(X=X, y=Y, scores=None, weights=None):
     w = np.ones(len(X)) if weights is None else weights
-    return training_rows(
-        X, y.reshape(len(X), -1), w, slices="auto", fit_intercept=True, seed=0, job=Job(), scores=scores
-    )
+    return training_rows(X, y.reshape(len(X), -1), w, slices="auto", fit_intercept=True, seed=0, scores=scores)
 
 
 def chosen(rows=None, most=10**6, **settings):
-    return choose(rows or rows_of(), CenterSettings(**settings), most, Job())
+    return choose(rows or rows_of(), CenterSettings(**settings), most)
 
 
 def steps_of(choice):
@@ -98,7 +95,7 @@ def test_scores_are_those_of_the_transformed_rows():
     choice = chosen()
     folded = fold_rows(rows_of(), 10**6)
     scaled = type(folded)(**{**vars(folded), "X": choice.transform(folded.X)})
-    again = CrossValidator(scaled, 3, None, True, Job())(choice.candidate)
+    again = CrossValidator(scaled, 3, None, True)(choice.candidate)
     np.testing.assert_array_equal(again.errors, choice.best.errors)
 
 

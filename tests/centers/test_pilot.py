@@ -5,12 +5,11 @@ from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.pilot import pilot_of, within
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.scales import ScaledKernel
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.features.scaling import standard_scaling
 from skewridge.response.sampling import N_FOLDS, candidate_rows
 from tests import naive
 
-JOB = Job()
 CHOSEN = Candidate("matern32", 15, 0.5, 1.5)
 
 
@@ -54,7 +53,7 @@ def test_estimates_are_those_of_refits_without_the_rows_fold(outputs, weighted):
     w = np.random.default_rng(1).random(60) + 0.5 if weighted else np.ones(60)
     Y = 1e3 * (truth + noise) + 7.0
     pool = candidate_rows(X, Y, w, "auto", 3)
-    estimates, Z = pilot_of(X, Y, w, "auto", 3, JOB), standard_scaling(X, w)(X)
+    estimates, Z = pilot_of(X, Y, w, "auto", 3), standard_scaling(X, w)(X)
     np.testing.assert_allclose(estimates[pool.rows], left_out_fits(Z, Y, pool, 1e-3), atol=1e-7 * Y.std())
 
 
@@ -62,10 +61,10 @@ def test_estimates_are_those_of_refits_without_the_rows_fold(outputs, weighted):
 def test_a_pilot_is_cross_fitted_on_standardised_features_with_the_folds_of_its_seed():
     X, truth, noise = data_of(60, 4)
     X, Y = X * [128.0, 0.0078125], truth + noise
-    found = pilot_of(X, Y, np.ones(60), "auto", 9, JOB)
+    found = pilot_of(X, Y, np.ones(60), "auto", 9)
     pool, scaled = candidate_rows(X, Y, np.ones(60), "auto", 9), standard_scaling(X, np.ones(60))(X)
     np.testing.assert_allclose(found[pool.rows], left_out_fits(scaled, Y, pool, 1e-3), atol=1e-7)
-    assert not np.allclose(pilot_of(X, Y, np.ones(60), "auto", 10, JOB), found)
+    assert not np.allclose(pilot_of(X, Y, np.ones(60), "auto", 10), found)
 
 
 @pytest.mark.usefixtures("without_search")
@@ -73,8 +72,8 @@ def test_copies_of_a_row_share_its_fold_and_its_estimate():
     X, truth, noise = data_of(40, 5)
     Y, times = truth + noise, np.random.default_rng(0).integers(1, 4, 40)
     which = np.repeat(np.arange(40), times)
-    weighted = pilot_of(X, Y, times.astype(float), "auto", 0, JOB)
-    repeated = pilot_of(X[which], Y[which], np.ones(len(which)), "auto", 0, JOB)
+    weighted = pilot_of(X, Y, times.astype(float), "auto", 0)
+    repeated = pilot_of(X[which], Y[which], np.ones(len(which)), "auto", 0)
     np.testing.assert_allclose(repeated, weighted[which], atol=1e-9)
 
 
@@ -83,8 +82,8 @@ def test_estimates_follow_the_rows_in_any_order():
     X, truth, noise = data_of(60, 6, outputs=2)
     Y, order = truth + noise, np.random.default_rng(0).permutation(60)
     straight, shuffled = (
-        pilot_of(X, Y, np.ones(60), "auto", 0, JOB),
-        pilot_of(X[order], Y[order], np.ones(60), "auto", 0, JOB),
+        pilot_of(X, Y, np.ones(60), "auto", 0),
+        pilot_of(X[order], Y[order], np.ones(60), "auto", 0),
     )
     np.testing.assert_allclose(shuffled, straight[order], atol=1e-9)
 
@@ -92,8 +91,8 @@ def test_estimates_follow_the_rows_in_any_order():
 def test_a_searched_pilot_follows_the_rows_in_any_order_and_is_closer_to_the_truth_than_the_response():
     X, truth, noise = data_of(200, 7)
     Y, order = truth + noise, np.random.default_rng(0).permutation(200)
-    estimates = pilot_of(X, Y, np.ones(200), "auto", 0, JOB)
-    again = pilot_of(X[order], Y[order], np.ones(200), "auto", 0, Job(n_jobs=2))
+    estimates = pilot_of(X, Y, np.ones(200), "auto", 0)
+    again = using(n_jobs=2)(pilot_of)(X[order], Y[order], np.ones(200), "auto", 0)
     np.testing.assert_allclose(again, estimates[order], atol=1e-6)
     assert np.mean((estimates - truth) ** 2) < 0.3 * np.mean(noise**2)
 
@@ -103,7 +102,7 @@ def test_a_rows_own_noise_is_not_in_its_estimate():
     crossed, inside = [], []
     for seed in range(8):
         X, truth, noise = data_of(120, seed)
-        estimates = pilot_of(X, truth + noise, np.ones(120), "auto", seed, JOB)
+        estimates = pilot_of(X, truth + noise, np.ones(120), "auto", seed)
         K = naive.gram("matern32", X, X, bandwidth=0.5)
         fit = K @ naive.solve(K, truth + noise, 1e-2)
         crossed.append(np.corrcoef((estimates - truth)[:, 0], noise[:, 0])[0, 1])
@@ -117,7 +116,7 @@ def test_rows_beyond_those_that_a_pilot_is_fitted_to_have_estimates_too(monkeypa
     monkeypatch.setattr("skewridge.centers.pilot.MOST_ROWS", 50)
     X, truth, noise = data_of(120, 8)
     pool = candidate_rows(X, truth + noise, np.ones(120), "auto", 0)
-    estimates, Z = pilot_of(X, truth + noise, np.ones(120), "auto", 0, JOB), standard_scaling(X, np.ones(120))(X)
+    estimates, Z = pilot_of(X, truth + noise, np.ones(120), "auto", 0), standard_scaling(X, np.ones(120))(X)
     first = left_out_fits(Z, truth + noise, pool.first(50), 1e-3)
     np.testing.assert_allclose(estimates[pool.rows[:50]], first, atol=1e-7)
     assert np.isfinite(estimates).all()
@@ -126,23 +125,23 @@ def test_rows_beyond_those_that_a_pilot_is_fitted_to_have_estimates_too(monkeypa
 @pytest.mark.parametrize("n", [1, 2, FEWEST_ROWS - 1])
 def test_too_few_rows_are_their_own_estimates(n):
     X, truth, noise = data_of(n)
-    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(n), "auto", 0, JOB), truth + noise)
+    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(n), "auto", 0), truth + noise)
 
 
 def test_copies_do_not_make_few_rows_many():
     X, truth, noise = (np.repeat(a, 10, axis=0) for a in data_of(5))
-    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(50), "auto", 0, JOB), truth + noise)
+    np.testing.assert_array_equal(pilot_of(X, truth + noise, np.ones(50), "auto", 0), truth + noise)
 
 
 @pytest.mark.parametrize("n", [FEWEST_ROWS, FEWEST_ROWS + 1])
 def test_the_fewest_rows_that_are_enough_have_finite_estimates(n):
     X, truth, noise = data_of(n)
-    assert np.isfinite(pilot_of(X, truth + noise, np.ones(n), "auto", 0, JOB)).all()
+    assert np.isfinite(pilot_of(X, truth + noise, np.ones(n), "auto", 0)).all()
 
 
 def test_a_constant_response_is_its_own_estimate():
     X, _, _ = data_of(30)
-    np.testing.assert_allclose(pilot_of(X, np.full((30, 1), 4.0), np.ones(30), "auto", 0, JOB), 4.0)
+    np.testing.assert_allclose(pilot_of(X, np.full((30, 1), 4.0), np.ones(30), "auto", 0), 4.0)
 
 
 def test_estimates_stay_between_edges_that_are_given():
@@ -157,6 +156,6 @@ def test_estimates_stay_between_edges_that_are_given():
 def test_a_pilot_is_clipped_to_the_edges_that_are_given():
     X, truth, noise = data_of(60, 9)
     Y = truth + noise
-    free = pilot_of(X, Y, np.ones(60), "auto", 0, JOB)
+    free = pilot_of(X, Y, np.ones(60), "auto", 0)
     edges = np.quantile(free, [0.2, 0.5, 0.8])
-    np.testing.assert_array_equal(pilot_of(X, Y, np.ones(60), edges, 0, JOB), np.clip(free, edges[0], edges[-1]))
+    np.testing.assert_array_equal(pilot_of(X, Y, np.ones(60), edges, 0), np.clip(free, edges[0], edges[-1]))

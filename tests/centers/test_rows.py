@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from skewridge.centers.rows import collapse, training_rows
-from skewridge.execution.job import Job
 from skewridge.response.sampling import candidate_rows
 
 
@@ -29,6 +28,6 @@ def test_rows_of_their_own_are_themselves():
 def test_what_can_be_chosen_by(n, y, can):
     X = np.arange(float(n))[:, None]
     Y = (X if y is None else y[:, None]) * 1.0
-    rows = training_rows(X, Y, np.ones(n), slices="auto", fit_intercept=True, seed=0, job=Job())
+    rows = training_rows(X, Y, np.ones(n), slices="auto", fit_intercept=True, seed=0)
     assert rows.can_choose == can
     np.testing.assert_allclose(rows.Y * rows.units + rows.means, Y)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge, SmoothingSpline
 from skewridge.datasets import make_peaks
 from skewridge.execution.blas import BlasLimit, one_blas_thread
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, using
 
 X, Y = make_peaks(1200, 3, random_state=0)
 FITS = [
@@ -96,7 +96,7 @@ def test_a_library_with_a_number_for_every_thread_is_limited_in_each(monkeypatch
     pool = OwnPool()
     limit = BlasLimit([pool])
     monkeypatch.setattr("skewridge.execution.blas._LIMIT", limit)
-    assert list(run(lambda _: pool.get_num_threads(), range(4), Job(2))) == [1, 1, 1, 1]
+    assert list(using(n_jobs=2)(run)(lambda _: pool.get_num_threads(), range(4))) == [1, 1, 1, 1]
     with one_blas_thread():
 
         def other():

@@ -24,8 +24,8 @@ from skewridge import (
 from skewridge.datasets import make_peaks
 from skewridge.execution.checkpoint import Pieces
 from skewridge.execution.chunked import ArrayChunk, Table
+from skewridge.execution.context import current, run, using
 from skewridge.execution.dask import DaskEngine, engine_at_hand, rounds, whole_chunks
-from skewridge.execution.job import Job, named_engine, run, running_on
 from skewridge.execution.memory import worker_task_bytes
 from skewridge.execution.passes import BLOCK_ROWS, map_rows, sum_rows
 from skewridge.io.dask_collections import LazyChunk
@@ -137,7 +137,7 @@ SMALL = [
 
 @pytest.mark.parametrize("estimator", SMALL, ids=str)
 def test_choices_and_fits_on_workers_have_the_same_bits(client, rows, estimator, monkeypatch):
-    monkeypatch.setattr("skewridge.execution.job.SENDING", -np.inf)  # send everything
+    monkeypatch.setattr("skewridge.execution.context.SENDING", -np.inf)  # send everything
     X, y = rows[0][:5000, :2], rows[1][:5000]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -215,8 +215,8 @@ def test_predictions_are_made_on_workers_and_written_here(client, folder, rows, 
 
 
 def test_tasks_come_in_order_and_errors_come_as_they_are(client):
-    job = Job(engine=DaskEngine(client))
-    assert list(run(lambda i: i * i, range(30), job)) == [i * i for i in range(30)]
+    there = using(engine=DaskEngine(client))
+    assert list(there(run)(lambda i: i * i, range(30))) == [i * i for i in range(30)]
 
     def fails(i):
         if i == 3:
@@ -224,15 +224,15 @@ def test_tasks_come_in_order_and_errors_come_as_they_are(client):
         return i
 
     with pytest.raises(KeyError, match="three"):
-        list(run(fails, range(50), job))
+        list(there(run)(fails, range(50)))
 
 
 def test_passes_have_the_bits_of_this_process(client):
     X = np.random.default_rng(0).normal(size=(21 * BLOCK_ROWS + 5, 2))
-    job, large = Job(engine=DaskEngine(client)), np.ones(100_000)
+    there, large = using(engine=DaskEngine(client)), np.ones(100_000)
     for task in (lambda x: x.T @ x, lambda x: (x.T @ x) * large[0]):  # a small function, and a large one
-        assert np.array_equal(sum_rows(task, [X], job)[0], sum_rows(task, [X], Job())[0])
-        found, expected = (list(map_rows(task, [X], where)) for where in (job, Job()))
+        assert np.array_equal(there(sum_rows)(task, [X])[0], sum_rows(task, [X])[0])
+        found, expected = (list(passed(task, [X])) for passed in (there(map_rows), map_rows))
         assert np.array_equal(found, expected)
 
 
@@ -253,7 +253,7 @@ def test_a_fit_begun_on_a_cluster_is_ended_without_it(client, folder, rows, esti
 
 
 def test_progress_shows(client, folder, monkeypatch, capsys):
-    monkeypatch.setattr("skewridge.execution.progress_line.SILENT", 0.0)
+    monkeypatch.setattr("skewridge.execution.progress.SILENT", 0.0)
     fit_source(clone(SMALL[0]).set_params(verbose=1), folder, target="y")
     err = capsys.readouterr().err
     assert "learning scales: " in err
@@ -275,7 +275,7 @@ def test_a_damaged_file_is_named_by_the_worker_that_read_it(client, tmp_path, ro
 def test_workers_that_are_too_small_are_told_before_work_starts(client, rows, monkeypatch):
     engine = DaskEngine(client)
     engine.task_bytes = 1e6
-    with running_on(engine):
+    with using(engine=engine):
         with pytest.raises(MemoryError, match=r"A node of .* rows needs .* smallest worker has 1 MB a thread.*n_nodes"):
             DacKernelRidge(10, **FIXED).fit(rows[0][:9000], rows[1][:9000])
         with pytest.raises(MemoryError, match=r"2,000 centres need .* smallest worker has 1 MB a thread.*n_centers"):
@@ -314,7 +314,7 @@ def test_a_cluster_scaled_to_zero_is_woken(monkeypatch):
         cluster.adapt(minimum=0, maximum=1, interval="100ms")
         engine = DaskEngine(own)
         assert engine.n_threads == 1
-        assert list(run(lambda i: i + 1, range(3), Job(engine=engine))) == [1, 2, 3]
+        assert list(using(engine=engine)(run)(lambda i: i + 1, range(3))) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("is_lazy", [False, True])
@@ -343,7 +343,7 @@ def test_less_memory_on_workers_means_smaller_shares(client, rows, monkeypatch):
     for task_bytes in (1e9, 5e5):
         engine = DaskEngine(client)
         engine.task_bytes = task_bytes
-        with running_on(engine):
+        with using(engine=engine):
             model = DacKernelRidge(60, slices=1, **FIXED).fit(X, y)
         assert np.array_equal(model.dual_coef_, expected.dual_coef_)
     assert sent[0] < sent[1]
@@ -374,8 +374,8 @@ def test_a_running_client_is_used_but_not_inside_its_tasks(client):
     with use_engine("threads"):
         assert engine_at_hand() is None
     with use_engine("dask", address=client.scheduler.address):
-        assert named_engine().client is not client
-    assert named_engine() is None
+        assert current().engine.client is not client
+    assert current().engine is None
 
 
 def test_an_engine_that_is_not_there_is_refused(monkeypatch):

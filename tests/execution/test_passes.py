@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import ArrayChunk, Table
-from skewridge.execution.job import Job
+from skewridge.execution.context import running, using
 from skewridge.execution.passes import (
     BLOCK_ROWS,
     FAN_IN,
@@ -21,6 +21,7 @@ from skewridge.execution.passes import (
     tree_depth,
     tree_sum,
 )
+from skewridge.execution.progress import watched
 
 N = 5 * BLOCK_ROWS + 100
 RNG = np.random.default_rng(0)
@@ -98,7 +99,7 @@ def test_a_tree_holds_no_more_sums_than_its_depth_and_one(n):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blocks_come_in_order_with_the_rows_of_every_table(table, n_jobs):
-    parts = list(map_rows(lambda x, y: np.column_stack([x, y]), [table, Y], Job(n_jobs)))
+    parts = list(using(n_jobs=n_jobs)(map_rows)(lambda x, y: np.column_stack([x, y]), [table, Y]))
     assert [len(part) for part in parts] == [BLOCK_ROWS] * 5 + [100]
     assert np.array_equal(np.concatenate(parts), np.column_stack([X, Y]))
 
@@ -107,21 +108,23 @@ def test_blocks_come_in_order_with_the_rows_of_every_table(table, n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("ends", [None, [3000, N]])
 def test_sums_have_the_same_bits_for_any_chunks_and_threads(table, n_jobs, ends):
-    found = sum_rows(lambda x, y: x.T @ y, [table, Y], Job(n_jobs), ends=ends)
+    found = using(n_jobs=n_jobs)(sum_rows)(lambda x, y: x.T @ y, [table, Y], ends=ends)
     starts, ends = ([0], [N]) if ends is None else ([0, 3000], ends)
     for total, start, end in zip(found, starts, ends, strict=True):
         parts = [X[a:b].T @ Y[a:b] for a, b in blocks_of(start, end, BLOCK_ROWS)]
         assert np.array_equal(total, naive_tree(parts))
 
 
-def test_progress_of_a_pass_ends_with_all_blocks(capsys):
-    sum_rows(len, [X], Job(verbose=1), "sums")
-    assert "sums: 6/6" in capsys.readouterr().err
+def test_progress_of_a_pass_ends_with_all_blocks():
+    told = []
+    with watched(lambda *state: told.append(state)), running():
+        sum_rows(len, [X], "sums")
+    assert told == [("sums", done, 6) for done in range(1, 7)]
 
 
 @pytest.mark.parametrize("table", TABLES[:2])
 def test_extremes_are_those_of_the_array(table):
-    assert np.array_equal(extremes(table, Job()), [X.min(axis=0), X.max(axis=0)])
+    assert np.array_equal(extremes(table), [X.min(axis=0), X.max(axis=0)])
 
 
 def test_a_sum_that_was_interrupted_goes_on_from_its_pieces(tmp_path):
@@ -133,15 +136,15 @@ def test_a_sum_that_was_interrupted_goes_on_from_its_pieces(tmp_path):
             raise KeyError("the power went")
         return x.sum(axis=0)
 
-    expected = sum_rows(lambda x: x.sum(axis=0), [X], Job())[0]
+    expected = sum_rows(lambda x: x.sum(axis=0), [X])[0]
     with pytest.raises(KeyError):
-        sum_rows(lambda x: task(x, fails=6), [rows], Job(checkpoint=Checkpoint(tmp_path, {})), "fit")
+        using(checkpoint=Checkpoint(tmp_path, {}))(sum_rows)(lambda x: task(x, fails=6), [rows], "fit")
     done.clear()
-    again = Job(checkpoint=Checkpoint(tmp_path, {}))
-    assert np.array_equal(sum_rows(task, [rows], again, "fit")[0], expected)
+    again = using(checkpoint=Checkpoint(tmp_path, {}))(sum_rows)
+    assert np.array_equal(again(task, [rows], "fit")[0], expected)
     assert len(done) == 2  # the first piece, of four blocks, was kept
     done.clear()
-    assert np.array_equal(sum_rows(task, [rows], Job(checkpoint=Checkpoint(tmp_path, {})), "fit")[0], expected)
+    assert np.array_equal(using(checkpoint=Checkpoint(tmp_path, {}))(sum_rows)(task, [rows], "fit")[0], expected)
     assert not done
 
 
@@ -151,5 +154,5 @@ def test_bad_rows_are_refused_with_their_place(value, word):
     bad[3000, 1] = value
     table = Table((ArrayChunk(bad[:2900]), ArrayChunk(bad[2900:])), 3, ("a", "b", "c"))
     with pytest.raises(ValueError, match=f"row 3,000, column 'b' holds {word} \\(row 100 of an array\\)"):
-        check_rows(table, Job())
-    check_rows(chunked(X, [100]), Job())
+        check_rows(table)
+    check_rows(chunked(X, [100]))

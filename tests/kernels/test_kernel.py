@@ -485,7 +485,7 @@ def test_inner_products_by_blas_cross_tile_borders(name, monkeypatch):
 PREDICTS = """
 import numpy as np
 from pathlib import Path
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
 from skewridge.ridge.expansion import Expansion
@@ -495,7 +495,7 @@ def grown(rows, d, dtype):
     X, new = rng.random((2, rows, d))
     model = Expansion(X, rng.normal(size=rows), Kernel("gaussian", bandwidth=1.0), scale=1e9)
     before = peak()
-    predict_rows(model.predict, new.astype(dtype), Job(1))
+    predict_rows(model.predict, new.astype(dtype))
     return peak() - before
 cases = [(d, dtype) for d in (3, 20) for dtype in (np.float64, np.float32)]
 for rows in (100, 8000):

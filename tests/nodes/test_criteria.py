@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from skewridge.execution.job import Job
 from skewridge.kernels import Kernel
 from skewridge.linalg.tridiagonal import solve_path
 from skewridge.nodes.partition import PartitionSettings, deal_rows
@@ -46,7 +45,7 @@ def search_of(criterion, X, y, partition, n_nodes=K, scores=None):
     """A search that has tried so many nodes at every bandwidth."""
     trial = Trial([partition.node(i) for i in range(K)], np.arange(N), np.ones(N))
     scores = np.ones(N) if scores is None else scores
-    search = Search(criterion, X, y, scores, [trial], Kernel("gaussian", bandwidth=1.0), PENALTIES, Job())
+    search = Search(criterion, X, y, scores, [trial], Kernel("gaussian", bandwidth=1.0), PENALTIES)
     search.widen(BANDWIDTHS, n_nodes)
     return search
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skewridge import DacKernelRidge
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget, machine_memory
 from skewridge.nodes.partition import TARGET_NODE_SIZE, PartitionSettings, choose_n_nodes, make_plan, plan_fit
 from skewridge.response import allocation
@@ -82,11 +83,11 @@ def test_memory_limit_is_kept_and_every_remedy_fits(y, tau):
     with pytest.raises(
         MemoryError, match=r"The fit needs .* memory_limit is 150 MB.*holds a row twice.*n_nodes="
     ) as refusal:
-        plan_fit(y, settings, 2, Budget(150e6))
+        using(budget=Budget(150e6))(plan_fit)(y, settings, 2)
     remedies = offered(str(refusal.value))
     assert len(remedies) >= 3
     for remedy in remedies:
-        assert plan_fit(y, replace(settings, **remedy), 2, Budget(150e6))[1].n_bytes <= 150e6
+        assert using(budget=Budget(150e6))(plan_fit)(y, replace(settings, **remedy), 2)[1].n_bytes <= 150e6
 
 
 def test_refusal_of_large_data_on_few_nodes_steps_through_no_long_chain(monkeypatch):
@@ -100,13 +101,13 @@ def test_refusal_of_large_data_on_few_nodes_steps_through_no_long_chain(monkeypa
     monkeypatch.setattr(allocation, "_expected_kept", counted)
     y = np.random.default_rng(0).lognormal(size=300_000)
     with pytest.raises(MemoryError, match="What would fit: n_nodes="):
-        plan_fit(y, PartitionSettings(n_nodes=4, slices=200), 2, Budget(2e9))
+        using(budget=Budget(2e9))(plan_fit)(y, PartitionSettings(n_nodes=4, slices=200), 2)
     assert all(n <= 1e8 for n in steps)
 
 
 def test_choosing_counts_a_second_matrix_a_worker(y):
     settings = PartitionSettings(n_nodes=5)
-    one, two = (plan_fit(y, settings, 2, Budget(), n)[1].n_bytes for n in (1, 2))
+    one, two = (plan_fit(y, settings, 2, n)[1].n_bytes for n in (1, 2))
     size = make_plan(cut(y, settings), 5, 2).n_distinct / 5
     assert two - one == pytest.approx(8 * size**2, rel=0.1)
 
@@ -120,7 +121,7 @@ def test_the_machines_memory_is_the_limit_when_none_is_given(y, monkeypatch):
 
 def test_no_remedy_is_told(y):
     with pytest.raises(MemoryError, match="No setting of the slices would fit"):
-        plan_fit(y, PartitionSettings(n_nodes=5), 2, Budget(10.0))
+        using(budget=Budget(10.0))(plan_fit)(y, PartitionSettings(n_nodes=5), 2)
 
 
 @pytest.mark.parametrize(("d", "dtype"), [(3, np.float64), (60, np.float64), (60, np.float32)])

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import ArrayChunk, Table
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, allocate
@@ -22,7 +22,7 @@ KERNEL = Kernel("matern32", bandwidth=1.0)
 
 def work(weights=None):
     penalties = np.linspace(1e-3, 1e-2, 9)
-    return Work(KERNEL, make_layout(KERNEL, X, False, 1e-3, Job()), Y, weights, penalties, NODES)
+    return Work(KERNEL, make_layout(KERNEL, X, False, 1e-3), Y, weights, penalties, NODES)
 
 
 def direct(work):
@@ -38,7 +38,7 @@ def test_shares_have_the_bits_of_all_nodes_at_once(weighted, allowed, n_jobs):
     given = work(RNG.random(400) + 0.5 if weighted else None)
     table = Table((ArrayChunk(X[:150]), ArrayChunk(X[150:])), 2)
     for rows in (X, table):
-        assert np.array_equal(solve_shares(given, rows, Budget(allowed), Job(n_jobs)), direct(given))
+        assert np.array_equal(using(n_jobs=n_jobs, budget=Budget(allowed))(solve_shares)(given, rows), direct(given))
 
 
 def test_a_share_is_solved_on_its_own_rows_alone():
@@ -70,7 +70,7 @@ def test_shares_hold_every_node_once_and_no_more_rows_than_allowed(sets, most, w
 def test_an_unsolvable_node_is_named_as_it_is_called():
     bad = Work(KERNEL, work().layout, Y, None, np.array([1e-2] * 8 + [-1.0]), NODES)
     with pytest.raises(np.linalg.LinAlgError, match=r"Node 8 \("):
-        solve_shares(bad, X, Budget(1.0), Job(checkpoint=None))
+        using(budget=Budget(1.0))(solve_shares)(bad, X)
 
 
 def test_nodes_that_were_solved_are_not_solved_again(tmp_path, monkeypatch):
@@ -85,13 +85,13 @@ def test_nodes_that_were_solved_are_not_solved_again(tmp_path, monkeypatch):
     monkeypatch.setattr("skewridge.ridge.local.BATCH_WORK", 1.0)  # one node a batch
     monkeypatch.setattr(Nodes, "solve", solve)
     with pytest.raises(KeyboardInterrupt):
-        solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {})))
+        using(checkpoint=Checkpoint(tmp_path, {}))(solve_shares)(work(), X)
     first = solved[:]
     solved.clear()
     monkeypatch.setattr(Nodes, "solve", lambda s, n, w: solved.extend(s.names[n]) or original(s, n, w))
-    coef = solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {})))
+    coef = using(checkpoint=Checkpoint(tmp_path, {}))(solve_shares)(work(), X)
     assert sorted(first + solved) == list(range(9))
     assert np.array_equal(coef, expected)
     solved.clear()
-    assert np.array_equal(solve_shares(work(), X, Budget(1e9), Job(checkpoint=Checkpoint(tmp_path, {}))), coef)
+    assert np.array_equal(using(checkpoint=Checkpoint(tmp_path, {}))(solve_shares)(work(), X), coef)
     assert not solved

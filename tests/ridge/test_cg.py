@@ -5,14 +5,12 @@ from skewridge import AdaptiveKernelRidge
 from skewridge.centers.planning import FitSize, fit_bytes, solver_of
 from skewridge.centers.settings import CenterSettings
 from skewridge.datasets import make_peaks
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.kernels import KERNELS, make_kernel
 from skewridge.ridge.cg import MOST_STEPS, Normal, conjugate_inverse, conjugate_solve, preconditioner
 from skewridge.ridge.lowrank import make_basis, ridge_factor, ridge_solve, sum_features
 from tests.ridge.test_lowrank import rows_of
-
-JOB = Job()
 
 
 def both(name, X, Y, w, centers, penalty, **settings):
@@ -20,10 +18,10 @@ def both(name, X, Y, w, centers, penalty, **settings):
     kernel = make_kernel(name, X, 0.7, 2)
     basis = make_basis(kernel, centers)
     ridge = penalty * w.sum()
-    sums = sum_features(basis, X, Y, w, JOB)
+    sums = sum_features(basis, X, Y, w)
     direct = ridge_solve(ridge_factor(sums.gram, ridge), sums.moments(np.zeros(Y.shape[1])))
     center_weights = np.full(len(basis.kept), w.sum() / len(basis.kept))
-    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, center_weights), JOB)
+    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, center_weights))
     found = conjugate_solve(normal, Y, **settings)
     return *(basis.features(X) @ beta.T for beta in (direct, found.beta)), found
 
@@ -155,11 +153,11 @@ def test_nothing_to_solve_is_solved(recwarn, X, y):
 
 def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
     wish, rows = CenterSettings(), FitSize(200_000, 8, 1, 1_600_000)
-    assert solver_of(wish, rows, 1000, 1e-6, Budget(1e11)) == "direct"
-    assert solver_of(wish, rows, 10_000, 1e-6, Budget(1e11)) == "cg"
-    assert solver_of(wish, rows, 3000, 1e-4, Budget(1e11)) == "cg"
-    assert solver_of(wish, rows, 3000, 1e-11, Budget(1e11)) == "direct"  # many steps
-    assert solver_of(wish, rows, 1000, 1e-6, Budget(1.2e8)) == "cg"  # little memory
+    assert using(budget=Budget(1e11))(solver_of)(wish, rows, 1000, 1e-6) == "direct"
+    assert using(budget=Budget(1e11))(solver_of)(wish, rows, 10_000, 1e-6) == "cg"
+    assert using(budget=Budget(1e11))(solver_of)(wish, rows, 3000, 1e-4) == "cg"
+    assert using(budget=Budget(1e11))(solver_of)(wish, rows, 3000, 1e-11) == "direct"  # many steps
+    assert using(budget=Budget(1.2e8))(solver_of)(wish, rows, 1000, 1e-6) == "cg"  # little memory
     assert fit_bytes("cg", 10_000, rows, 2) < 4e9 < fit_bytes("direct", 10_000, rows, 2)
 
 
@@ -189,7 +187,7 @@ def test_the_inverse_is_that_of_the_normal_equations():
     basis = make_basis(make_kernel("matern32", X, 0.7), X[:20])
     F = basis.features(X)
     factor = preconditioner(basis, 0.3, np.full(20, w.sum() / 20))
-    normal = Normal(basis, X, w, 0.3, factor, JOB)
+    normal = Normal(basis, X, w, 0.3, factor)
     expected = np.linalg.solve(F.T @ (w[:, None] * F) + 0.3 * np.eye(20), F[:4].T).T
     np.testing.assert_allclose(conjugate_inverse(normal, F[:4], 1e-9), expected, rtol=1e-6, atol=1e-9)
 
@@ -224,7 +222,7 @@ def test_the_precision_told_is_true():
     Y = np.sin(4 * X[:, :1])
     basis = make_basis(make_kernel("matern52", X, 4.0), X[:100])
     w, ridge = np.ones(600), 600 * 1e-12
-    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, np.full(len(basis.kept), 6.0)), JOB)
+    normal = Normal(basis, X, w, ridge, preconditioner(basis, ridge, np.full(len(basis.kept), 6.0)))
     found = conjugate_solve(normal, Y)
     left = normal.pulled(found.beta, Y, "") - ridge * found.beta
     start = normal.pulled(np.zeros_like(found.beta), Y, "")

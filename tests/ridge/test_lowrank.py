@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.passes import BLOCK_ROWS, predict_rows
 from skewridge.kernels import make_kernel
 from skewridge.linalg.cholesky import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
@@ -22,7 +22,6 @@ from skewridge.ridge.lowrank import (
 )
 from tests import naive
 
-JOB = Job()
 KERNELS = ["matern12", "matern32", "gaussian", "laplacian", "polynomial", "sobolev"]
 
 
@@ -33,10 +32,10 @@ def rows_of(n, seed=0, outputs=1, weighted=False):
     return X, Y, rng.random(n) + 0.3 if weighted else np.ones(n)
 
 
-def fitted(kernel, centers, X, Y, w, penalty, intercepts=0.0, job=JOB):
+def fitted(kernel, centers, X, Y, w, penalty, intercepts=0.0):
     """(basis, sums, factor, beta)."""
     basis = make_basis(kernel, centers)
-    sums = sum_features(basis, X, Y, w, job)
+    sums = sum_features(basis, X, Y, w)
     factor = ridge_factor(sums.gram, penalty * sums.n_rows)
     return basis, sums, factor, ridge_solve(factor, sums.moments(np.full(Y.shape[1], intercepts)))
 
@@ -68,7 +67,7 @@ def test_features_and_duals_are_two_ways_to_say_one_function():
     X, _, _ = rows_of(30)
     basis = make_basis(make_kernel("matern32", X, 0.5), X[:9])
     beta = np.random.default_rng(1).normal(size=(3, 9))
-    values = predict_rows(basis.kernel.product(basis.centers, basis.dual(beta)), X, JOB)
+    values = predict_rows(basis.kernel.product(basis.centers, basis.dual(beta)), X)
     np.testing.assert_allclose(values, basis.features(X) @ beta.T, atol=1e-11)
     squares = np.einsum("pi,ij,pj->p", basis.dual(beta), basis.kernel.gram(basis.centers), basis.dual(beta))
     np.testing.assert_allclose(squares, np.sum(beta**2, axis=1), rtol=1e-10)
@@ -81,7 +80,7 @@ def test_features_and_duals_are_two_ways_to_say_one_function():
 def test_a_fit_is_its_closed_form(name, weighted, outputs, penalty):
     X, Y, w = rows_of(60, 2, outputs, weighted)
     basis, _, _, beta = fitted(make_kernel(name, X, 0.4), X[:15], X, Y, w, penalty)
-    prediction = predict_rows(basis.kernel.product(basis.centers, basis.dual(beta)), X, JOB)
+    prediction = predict_rows(basis.kernel.product(basis.centers, basis.dual(beta)), X)
     K_NC, K_CC = (naive.gram(name, Z, X[:15], bandwidth=0.4) for Z in (X, X[:15]))
     np.testing.assert_allclose(prediction, K_NC @ closed_form(K_NC, K_CC, Y, w, penalty), atol=1e-8)
 
@@ -108,7 +107,7 @@ def test_a_row_repeated_is_a_row_of_its_weight():
 def test_sums_are_sums_over_rows():
     X, Y, w = rows_of(70, 5, outputs=2, weighted=True)
     basis = make_basis(make_kernel("matern32", X, 0.4), X[:10])
-    sums = sum_features(basis, X, Y, w, JOB)
+    sums = sum_features(basis, X, Y, w)
     gram, cross, inner = np.zeros((10, 10)), np.zeros((10, 3)), np.zeros((3, 3))
     for f, y, weight in zip(basis.features(X), Y, w, strict=True):
         target = np.array([*y, 1.0])
@@ -127,10 +126,10 @@ def test_sums_and_predictions_are_the_same_bits_for_any_number_of_threads(n):
     basis = make_basis(make_kernel("matern32", X, 0.4), X[:20])
     dual = np.ones((2, len(basis.kept)))
     with one_blas_thread():
-        one, others = (sum_features(basis, X, Y, w, Job(n_jobs=j)) for j in (1, 3))
+        one, others = (using(n_jobs=j)(sum_features)(basis, X, Y, w) for j in (1, 3))
         for name in ("gram", "cross", "inner"):
             assert np.array_equal(getattr(one, name), getattr(others, name))
-        values = [predict_rows(basis.kernel.product(basis.centers, dual), X, Job(n_jobs=j)) for j in (1, 3)]
+        values = [using(n_jobs=j)(predict_rows)(basis.kernel.product(basis.centers, dual), X) for j in (1, 3)]
     assert np.array_equal(*values)
 
 
@@ -138,11 +137,11 @@ def test_sums_by_fold_are_the_sums_of_the_folds():
     X, Y, w = rows_of(50, 7, weighted=True)
     basis = make_basis(make_kernel("matern32", X, 0.4), X[:10])
     ends = [7, 20, 21, 40, 50]
-    parts = sum_by_fold(basis, X, Y, w, ends, JOB)
+    parts = sum_by_fold(basis, X, Y, w, ends)
     for start, end, part in zip([0, *ends], ends, parts, strict=False):
         F = basis.features(X[start:end])
         np.testing.assert_allclose(part.gram, F.T @ (w[start:end, None] * F), atol=1e-12)
-    whole = sum_features(basis, X, Y, w, JOB)
+    whole = sum_features(basis, X, Y, w)
     np.testing.assert_allclose(sum(parts[1:], parts[0]).gram, whole.gram, atol=1e-11)
     np.testing.assert_allclose((whole - parts[0]).cross, sum(parts[2:], parts[1]).cross, atol=1e-11)
 
@@ -165,7 +164,7 @@ def test_a_ridge_path_equals_explicit_solves(r, outputs, seed):
 def test_errors_from_sums_are_errors_from_residuals(seed, intercept):
     X, Y, w = rows_of(40, seed, outputs=2, weighted=True)
     basis = make_basis(make_kernel("matern12", X, 0.5), X[:8])
-    sums, F = sum_features(basis, X, Y, w, JOB), basis.features(X)
+    sums, F = sum_features(basis, X, Y, w), basis.features(X)
     betas = np.random.default_rng(seed).normal(size=(4, 2, 8))
     intercepts = np.array([intercept, 1.0])
     residual = Y[None] - intercepts - np.einsum("nr,qpr->qnp", F, betas)
@@ -191,8 +190,8 @@ def test_a_subspace_is_spanned_by_the_centres_it_is_of():
     union = make_basis(kernel, X[:20])
     T = subspace(union, X[5:12])
     np.testing.assert_allclose(T @ T.T, np.eye(7), atol=1e-10)
-    own = sum_features(make_basis(kernel, X[5:12]), X, Y, w, JOB)
-    inside = projected(sum_features(union, X, Y, w, JOB), T)
+    own = sum_features(make_basis(kernel, X[5:12]), X, Y, w)
+    inside = projected(sum_features(union, X, Y, w), T)
     fits = [ridge_solve(ridge_factor(s.gram, 0.05), s.moments(np.zeros(1))) for s in (own, inside)]
     values = [make_basis(kernel, X[5:12]).features(X) @ fits[0].T, union.features(X) @ T.T @ fits[1].T]
     np.testing.assert_allclose(*values, atol=1e-9)
@@ -209,7 +208,7 @@ def test_nearly_dependent_centres_give_one_fit_in_any_order_and_any_blocks(name,
     for rows, size in ((np.arange(500), 2048), (order, 2048), (order, 33)):
         monkeypatch.setattr("skewridge.execution.passes.BLOCK_ROWS", size)
         basis, _, _, beta = fitted(kernel, X[80:140], X[rows], Y[rows], w, penalty)
-        predictions.append(predict_rows(kernel.product(basis.centers, basis.dual(beta)), X, JOB))
+        predictions.append(predict_rows(kernel.product(basis.centers, basis.dual(beta)), X))
     assert np.isfinite(predictions).all()
     assert np.ptp(predictions, axis=0).max() < 1e-6 * Y.std()
 
@@ -256,8 +255,8 @@ def test_sums_are_whitened_late_only_where_the_penalty_drowns_what_is_lost():
     X, Y, w = rng.random((3000, 3)), rng.normal(size=(3000, 2)), rng.random(3000) + 0.5
     for bandwidth, penalty, late in ((0.3, 1e-3, True), (0.3, 1e-13, False), (30.0, 1e-3, False)):
         basis = make_basis(make_kernel("matern32", X, bandwidth), X[:80])
-        first = sum_features(basis, X, Y, w, Job())
-        second = sum_features(basis, X, Y, w, Job(), penalty=penalty)
+        first = sum_features(basis, X, Y, w)
+        second = sum_features(basis, X, Y, w, penalty=penalty)
         assert np.array_equal(first.gram, second.gram) != late
         fits = [ridge_path(s.gram.copy(), s.moments(s.means), np.array([penalty * s.n_rows])) for s in (first, second)]
         np.testing.assert_allclose(fits[1], fits[0], rtol=1e-7, atol=1e-7 * np.abs(fits[0]).max())

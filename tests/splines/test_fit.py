@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.splines.fit import fit_rows
 from skewridge.splines.model import make_model
@@ -13,7 +13,7 @@ MODEL = make_model(["cubic", "linear"], [(0, 1)])
 
 
 def fitted(knots=X[:30], y=Y, limit=None, **settings):
-    return fit_rows(MODEL, knots, X, y, np.ones(120), **settings, budget=Budget(limit), job=Job())
+    return using(budget=Budget(limit))(fit_rows)(MODEL, knots, X, y, np.ones(120), **settings)
 
 
 def test_features_and_kernels_are_two_ways_to_say_one_function():

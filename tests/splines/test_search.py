@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from skewridge.execution.job import Job
 from skewridge.splines.fit import ALPHA, Ridge, Task, score_gradient, search_theta, start_theta
 from skewridge.splines.model import make_features, make_free, make_model
 
@@ -14,7 +13,7 @@ FEATURES, FREE = make_features(MODEL, X[:25]), make_free(MODEL, X, np.ones(200))
 
 
 def task_of(y):
-    return Task(FEATURES, FREE, X, y, np.ones(200), ALPHA, Job())
+    return Task(FEATURES, FREE, X, y, np.ones(200), ALPHA)
 
 
 TASK = task_of(Y)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
-from skewridge.splines.fit import ALPHA, Task, affordable
+from skewridge.splines.fit import ALPHA, Task, affordable_threads
 from skewridge.splines.model import make_domain, make_features, make_free, make_model
 
 RNG = np.random.default_rng(0)
@@ -39,7 +39,7 @@ def test_the_normal_equations_are_those_of_residuals():
     """Weighted least squares on the free functions, row by row."""
     features = make_features(MODEL, X[:15])
     free = make_free(MODEL, X, WEIGHTS)
-    normal = Task(features, free, X, Y, WEIGHTS, ALPHA, Job())
+    normal = Task(features, free, X, Y, WEIGHTS, ALPHA)
     root = np.sqrt(WEIGHTS)[:, None]
     S, F, y = MODEL.free_values(X) * root, features(X) * root, Y * root[:, 0]
     lines, level = (np.linalg.lstsq(S, v, rcond=None)[0] for v in (F, y))
@@ -56,7 +56,7 @@ def test_dependent_free_functions_are_counted_once():
     model = make_model(["cubic", "cubic"], [])
     twice = np.repeat(X[:, :1], 2, axis=1)
     free = make_free(model, twice, np.ones(3000))
-    normal = Task(make_features(model, twice[:10]), free, twice, Y, np.ones(3000), ALPHA, Job())
+    normal = Task(make_features(model, twice[:10]), free, twice, Y, np.ones(3000), ALPHA)
     assert len(normal.level) == 2
     fitted = free(twice) @ normal.level
     line = np.polynomial.Polynomial.fit(X[:, 0], Y, 1)
@@ -70,21 +70,21 @@ def test_nearly_dependent_free_functions_lose_no_digits():
     assert free.basis.shape == (3, 3)
     values = free(close) * np.sqrt(WEIGHTS)[:, None]
     np.testing.assert_allclose(values.T @ values, np.eye(3), atol=1e-6)
-    normal = Task(make_features(model, close[:10]), free, close, close @ [1.0, 2.0], WEIGHTS, ALPHA, Job())
+    normal = Task(make_features(model, close[:10]), free, close, close @ [1.0, 2.0], WEIGHTS, ALPHA)
     assert normal.square == 0.0
     assert not normal.moments.any()
 
 
 def test_threads_change_no_bit():
     features, free = make_features(MODEL, X[:15]), make_free(MODEL, X, WEIGHTS)
-    one, two = (Task(features, free, X, Y, WEIGHTS, ALPHA, Job(n)) for n in (1, 2))
+    one, two = (using(n_jobs=n)(Task)(features, free, X, Y, WEIGHTS, ALPHA) for n in (1, 2))
     assert np.array_equal(one.gram, two.gram)
     assert np.array_equal(one.moments, two.moments)
 
 
 def test_memory_reduces_threads_before_it_refuses():
     features = make_features(MODEL, X[:100])
-    assert affordable(Job(2), features, 3000, Budget()).n_jobs == 2
-    assert affordable(Job(2), features, 3000, Budget(45e6)).n_jobs == 1
+    assert using(n_jobs=2)(affordable_threads)(features, 3000) == 2
+    assert using(n_jobs=2, budget=Budget(45e6))(affordable_threads)(features, 3000) == 1
     with pytest.raises(MemoryError, match=r"4 terms with 100 knots need .* memory_limit is 1 MB.*n_knots"):
-        affordable(Job(2), features, 3000, Budget(1e6))
+        using(budget=Budget(1e6))(affordable_threads)(features, 3000)

@@ -8,7 +8,7 @@ import pytest
 
 from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.two_levels.fit import fit_blended, fit_outer
 from skewridge.two_levels.members import LevelSettings, Rows, companion_values, fit_companions, fit_members
@@ -74,7 +74,7 @@ def settings(*companions, **more):
 def test_a_companion_never_predicts_rows_that_it_was_fitted_to():
     X, y = table(50, 0)
     line, rows = Line(), as_rows(X, y)
-    fits = fit_companions(rows, settings(line), Job())
+    fits = fit_companions(rows, settings(line))
     assert len(line.calls) == 2
     for seen, asked, _ in line.calls:
         assert len(seen) == len(asked) == 25
@@ -87,8 +87,8 @@ def test_a_companion_never_predicts_rows_that_it_was_fitted_to():
 def test_the_folds_are_those_of_level_one():
     X, y = table(50, 0)
     line, how = Line(), settings()
-    fit_companions(as_rows(X, y), settings(line), Job())
-    folds = cross_fit_folds(X, y[:, None], np.ones(50), how.centers, seed=how.seed, job=Job())
+    fit_companions(as_rows(X, y), settings(line))
+    folds = cross_fit_folds(X, y[:, None], np.ones(50), how.centers, seed=how.seed)
     for fold, (_, asked, _) in enumerate(line.calls):
         assert np.array_equal(asked, X[folds == fold, 0])
 
@@ -96,7 +96,7 @@ def test_the_folds_are_those_of_level_one():
 def test_rows_with_equal_x_share_a_fold():
     X, y = table(40, 0)
     X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2) + np.tile([0.0, 5.0], 40)
-    folds = cross_fit_folds(X, y[:, None], np.ones(80), settings().centers, seed=0, job=Job())
+    folds = cross_fit_folds(X, y[:, None], np.ones(80), settings().centers, seed=0)
     assert np.array_equal(folds[::2], folds[1::2])
     assert set(folds) == {0, 1}
 
@@ -106,7 +106,7 @@ def test_outer_folds_go_around_companions_in_the_thread_that_fits():
     line = Line()
     rows, deal = outer_rows(X, y)
     X, y, folds = rows.X, rows.y[:, 0], np.argmax(deal.held, axis=1)
-    honest = fit_outer(rows, y, outer_rows(X, y)[1], settings(line), Job(2)).honest
+    honest = using(n_jobs=2)(fit_outer)(rows, y, outer_rows(X, y)[1], settings(line)).honest
     outside = [call for call in line.calls if len(call[0]) == 48]
     assert len(line.calls) == 5 * 3
     assert len(outside) == 5
@@ -128,8 +128,8 @@ def test_the_engine_is_the_reference_with_two_guides():
     new = table(40, 1)[0]
     how = settings(Known(lambda X: np.sin(7 * X[:, 0])))
     rows = as_rows(X, y)
-    fits = fit_companions(rows, how, Job())
-    found = fit_members(rows, how, Job(), beside=fits.honest)
+    fits = fit_companions(rows, how)
+    found = fit_members(rows, how, beside=fits.honest)
     levels, beside = found.members.levels, fits.predict(new)
     guide = (np.hstack([found.honest[0], fits.honest]) - levels.mean) / levels.spread
     new_guide = (np.hstack([levels.level_one.predict(new), beside]) - levels.mean) / levels.spread
@@ -184,7 +184,7 @@ def test_what_a_companion_predicts_stays_within_the_bounds():
     X, y = table(60, 0)
     how = settings(Known(lambda X: 1e6 * X[:, 0]))
     rows = as_rows(X, y)
-    found = fit_members(rows, how, Job(), beside=fit_companions(rows, how, Job()).honest)
+    found = fit_members(rows, how, beside=fit_companions(rows, how).honest)
     values = found.members.predict(X, 1e6 * X[:, :1])
     for own in (found.honest[-1], values[-1]):
         assert own.min() == found.members.low
@@ -203,7 +203,7 @@ def test_where_there_are_no_levels_companions_are_not_fitted(n, y):
 
 def test_no_companions_have_values_of_no_columns():
     X, y = table(20, 0)
-    fits = fit_companions(as_rows(X, y), LevelSettings(), Job())
+    fits = fit_companions(as_rows(X, y), LevelSettings())
     assert fits.honest.shape == (20, 0)
     assert fits.predict(X[:3]).shape == (3, 0)
 
@@ -212,7 +212,7 @@ def test_a_companion_far_worse_than_level_one_joins_the_blend_and_guides_nothing
     X, y = table(120, 5)
     rows, new = as_rows(X, y), table(30, 6)[0]
     poor = 100.0 * X[:, 1:], 7.0 * X[:, :1] ** 3
-    fits = [fit_members(rows, settings(Line()), Job(), beside=beside) for beside in poor]
+    fits = [fit_members(rows, settings(Line()), beside=beside) for beside in poor]
     for fit in fits:
         for model in fit.members.levels.locals:
             assert model.scales[-1] == 0.0
@@ -235,5 +235,5 @@ def test_a_guide_that_some_folds_ignore_has_the_mean_of_the_others():
 
 def test_a_companion_as_good_as_level_one_guides():
     X, y = table(120, 5)
-    fit = fit_members(as_rows(X, y), settings(Line()), Job(), beside=y[:, None])
+    fit = fit_members(as_rows(X, y), settings(Line()), beside=y[:, None])
     assert all(model.scales[-1] > 0.0 for model in fit.members.levels.locals)

@@ -5,7 +5,7 @@ import pytest
 
 from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.response.grouping import ordered_blocks, row_groups
 from skewridge.two_levels.fit import fit_blended, fit_outer
 from skewridge.two_levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
@@ -24,7 +24,7 @@ def table(n, d, seed, noise=0.3):
 @pytest.fixture(scope="module")
 def fitted():
     X, y, _ = table(200, 3, 0)
-    return X, y, fit_blended(X, y, np.ones(200), settings=SETTINGS, job=Job())
+    return X, y, fit_blended(X, y, np.ones(200), settings=SETTINGS)
 
 
 def as_rows(X, y):
@@ -34,7 +34,7 @@ def as_rows(X, y):
 def test_the_engine_is_the_reference_with_what_was_learned(fitted):
     X, y, _ = fitted
     rows = as_rows(X, y)
-    found = fit_members(rows, SETTINGS, Job())
+    found = fit_members(rows, SETTINGS)
     levels = found.members.levels
     new = table(60, 3, 1)[0]
     forms, new_forms = levels.forms(X), levels.forms(new)
@@ -68,7 +68,7 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
 def test_the_blend_is_the_references(fitted):
     X, y, fit = fitted
     rows, deal = outer_rows(X, y)
-    honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS, Job()).honest)
+    honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS).honest)
     ordered = rows.y[:, 0]
     np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
     new = table(40, 3, 1)[0]
@@ -101,7 +101,7 @@ def test_units_of_the_response_change_nothing(scale):
 
 def test_threads_do_not_change_a_bit():
     X, y, _ = table(120, 3, 0)
-    one, two = (fit_blended(X, y, np.ones(120), settings=SETTINGS, job=Job(n)) for n in (1, 2))
+    one, two = (using(n_jobs=n)(fit_blended)(X, y, np.ones(120), settings=SETTINGS) for n in (1, 2))
     assert np.array_equal(one.left_out, two.left_out)
     assert np.array_equal(one.model.predict(X), two.model.predict(X))
 
@@ -152,7 +152,7 @@ def test_fits_of_groups_depend_on_no_order_of_rows_and_no_thread(by):
 
     def fit(rows, n_jobs):
         groups = row_groups(group[rows]) if by == "groups" else ordered_blocks(rows)
-        return fit_blended(X[rows], y[rows], np.ones(48), settings=SETTINGS, groups=groups, job=Job(n_jobs))
+        return using(n_jobs=n_jobs)(fit_blended)(X[rows], y[rows], np.ones(48), settings=SETTINGS, groups=groups)
 
     one, two, other = fit(np.arange(48), 1), fit(np.arange(48), 2), fit(mixed, 1)
     np.testing.assert_array_equal(one.left_out, two.left_out)
@@ -162,7 +162,7 @@ def test_fits_of_groups_depend_on_no_order_of_rows_and_no_thread(by):
 def test_level_one_sees_no_group_in_two_folds():
     X, y, group = grouped(12, 4, 0)
     rows = Rows(X, y[:, None], np.ones(48), groups=group)
-    folds = cross_fit_folds(X, rows.y, rows.frequencies, SETTINGS.centers, groups=group, seed=0, job=Job())
+    folds = cross_fit_folds(X, rows.y, rows.frequencies, SETTINGS.centers, groups=group, seed=0)
     assert all(len(set(folds[group == own])) == 1 for own in range(12))
     assert rows.some(group > 0).groups is not None
     assert rows.some(group == 0).groups is None  # one group is left: its rows are left out one by one
@@ -173,9 +173,9 @@ def test_level_one_of_very_many_rows_is_fitted_to_some_and_guides_the_others_as_
     X = rng.normal(size=(300, 2))
     rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300))
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
-    fit = fit_members(rows, SETTINGS, Job())
+    fit = fit_members(rows, SETTINGS)
     levels = fit.members.levels
-    some = fit_members(rows.some(np.arange(200)), SETTINGS, Job(), forms=levels.forms)
+    some = fit_members(rows.some(np.arange(200)), SETTINGS, forms=levels.forms)
     assert np.array_equal(levels.level_one.coef, some.members.levels.level_one.coef)
     assert np.array_equal(fit.honest[0][:200], some.honest[0])
     np.testing.assert_allclose(fit.honest[0][200:], levels.level_one.predict(X[200:]), rtol=1e-12)
@@ -188,7 +188,7 @@ def test_rows_that_count_may_all_be_outside_the_sample_for_level_one(monkeypatch
     rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), scores=(np.arange(300) >= 200).astype(float))
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
     monkeypatch.setattr("skewridge.cells.local.LEARNING_ROWS", 150)
-    fit = fit_members(rows, SETTINGS, Job())
+    fit = fit_members(rows, SETTINGS)
     assert np.average((fit.honest[1] - rows.y)[:, 0] ** 2, weights=rows.scores) < 0.2 * rows.y.var()
 
 
@@ -196,6 +196,6 @@ def test_groups_are_never_split_by_a_sample_for_level_one(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
     rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), groups=np.arange(300) // 3)
-    whole = fit_members(rows, SETTINGS, Job()).honest[0]
+    whole = fit_members(rows, SETTINGS).honest[0]
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
-    assert np.array_equal(fit_members(rows, SETTINGS, Job()).honest[0], whole)
+    assert np.array_equal(fit_members(rows, SETTINGS).honest[0], whole)

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from skewridge.execution.job import Job
 from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.two_levels.dealing import common_unit, deal_rows, is_discrete
@@ -57,7 +56,7 @@ def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
     again, same = outer_rows(X, changed)
     assert np.array_equal(deal.counts, same.counts)
     own = deal.held[:, np.argmax(deal.counts[7])] > 0
-    honest = [fit_outer(rows, y, deal, SETTINGS, Job()).honest for rows, y in ((rows, y), (again, changed))]
+    honest = [fit_outer(rows, y, deal, SETTINGS).honest for rows, y in ((rows, y), (again, changed))]
     for before, after in zip(*honest, strict=True):
         assert np.array_equal(before[own], after[own])
         assert not np.array_equal(before[~own], after[~own])
@@ -66,7 +65,7 @@ def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
 def test_the_whole_fit_takes_the_mean_of_what_folds_learned():
     X, y = table(90)
     rows, deal = outer_rows(X, y)
-    learned = fit_outer(rows, y, deal, SETTINGS, Job()).learned
+    learned = fit_outer(rows, y, deal, SETTINGS).learned
     fit = fit_blended(X, y, np.ones(len(y)), settings=SETTINGS)
     np.testing.assert_array_equal(fit.fit.learned.level_one.scales, learned.level_one.scales)
     np.testing.assert_array_equal(fit.fit.learned.locals[0].scales, learned.locals[0].scales)

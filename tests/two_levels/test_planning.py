@@ -5,7 +5,7 @@ import pytest
 
 from skewridge import LocalKernelRidge, SkewRidge, plan, save_model
 from skewridge.centers.cross_fit import CROSS_FITTING
-from skewridge.execution.job import Job
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.two_levels.members import LevelSettings
 from skewridge.two_levels.planning import (
@@ -62,8 +62,8 @@ def test_a_fit_beyond_the_memory_is_refused_with_what_would_fit():
     with pytest.raises(
         MemoryError, match=r"1,000,000 rows and 10 columns needs .* and memory_limit is 1 GB\. Fit [\d,]+ of"
     ):
-        require_memory(LevelSize(1_000_000, 10), Budget(1e9), Job())
-    require_memory(LevelSize(10_000, 10), Budget(1e9), Job())
+        using(budget=Budget(1e9))(require_memory)(LevelSize(1_000_000, 10))
+    using(budget=Budget(1e9))(require_memory)(LevelSize(10_000, 10))
 
 
 def test_plan_tells_what_two_levels_need():
@@ -84,7 +84,7 @@ def test_cells_threads_and_outer_folds_count():
     assert levels_bytes(many, 5) < 4 * levels_bytes(many, 1)
     assert levels_flops(few) > 4.5 * levels_flops(many)  # six times the cells, three times the steps of learning
     with pytest.raises(MemoryError, match="20,000 rows"):
-        require_memory(large, Budget(1e9), Job())
+        using(budget=Budget(1e9))(require_memory)(large)
 
 
 def test_what_companions_predict_is_counted_and_their_own_memory_is_not():

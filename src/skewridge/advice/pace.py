@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
 
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.progress import Stage
 from skewridge.linalg.cholesky import inverse_factor
 
 TRIAL_ROWS = 500
 TRIAL_SECONDS = 0.1
 
 
-def stage_seconds(stages: Sequence[Stage]) -> float:
-    """Seconds of stages of work that follow one another, estimated for this machine."""
-    return seconds_per_operation() * sum(sum(stage.parts) / stage.speedup for stage in stages)
-
-
 @cache
 def seconds_per_operation() -> float:
-    """The time of an operation as :mod:`skewridge.ridge.work` counts them; tried once a process.
+    """The time of an operation of a Cholesky factor; tried once a process.
 
     The median over inverse factors of a matrix of 500 rows, of which each has 2/3 n^3.
     """

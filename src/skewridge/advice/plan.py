@@ -12,15 +12,16 @@ from joblib import effective_n_jobs
 from skewridge._messages import plain
 from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
-from skewridge.advice.pace import stage_seconds
+from skewridge.advice.pace import seconds_per_operation
+from skewridge.cells.local import LEARNING_ROWS
 from skewridge.centers.cross_validation import pass_work
-from skewridge.centers.ladder import most_tried
-from skewridge.centers.planning import FitSize, most_centers, n_bytes
+from skewridge.centers.ladder import ladder_steps, most_tried
+from skewridge.centers.planning import VALUE_WORK, FitSize, most_centers, n_bytes
+from skewridge.centers.rows import SAMPLE_ROWS
 from skewridge.centers.settings import CenterSettings
-from skewridge.centers.stages import CenterWork, center_stages
+from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
-from skewridge.execution.progress import Stage, speedup
-from skewridge.execution.progress_line import duration
+from skewridge.execution.progress import duration
 from skewridge.nodes.partition import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -30,10 +31,21 @@ from skewridge.nodes.partition import (
     make_plan,
     memory_refusal,
 )
+from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import Slices, slice_quietly
-from skewridge.ridge.work import values_work
+from skewridge.ridge.draws import batch_rows
+from skewridge.ridge.learning import N_STEPS
 from skewridge.two_levels.members import LevelSettings
-from skewridge.two_levels.planning import LevelSize, bytes_per_row, is_small, level_stages, levels_bytes, levels_flops
+from skewridge.two_levels.planning import (
+    GUIDING_ROWS,
+    N_OUTER_FOLDS,
+    OUTER_STEPS,
+    LevelSize,
+    bytes_per_row,
+    is_small,
+    levels_bytes,
+    levels_flops,
+)
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,8 @@ def plan(
     cut = slice_quietly(y, slices, oversampling)
     k, refusal = nodes_for(y, cut, settings, d)
     told = make_plan(cut, k, d, max_per_slice, workers)
-    refusal = refusal or memory_refusal(y, cut, replace(settings, n_nodes=k), told, budget, workers)
+    with using(budget=budget):
+        refusal = refusal or memory_refusal(y, cut, replace(settings, n_nodes=k), told, workers)
     whole = slice_quietly(y, 1)
     costs = (
         _levels_cost(len(y), d, budget, workers),
@@ -193,14 +206,13 @@ def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_feature
 
 def _partition_cost(told: Plan, more: str, budget: Budget, workers: int) -> Cost:
     """The nodes' solves: their kernel values and factors."""
-    values = told.n_nodes * values_work(rows := told.n_distinct / told.n_nodes, rows / 2.0, told.n_features)
-    solves = Stage("nodes", [values + told.n_flops], speedup(told.n_nodes, workers))
+    values = told.n_nodes * _values_work(rows := told.n_distinct / told.n_nodes, rows / 2.0, told.n_features)
     return Cost(
         fit=f"DacKernelRidge(n_nodes={told.n_nodes}{more})",
         n_bytes=told.n_bytes,
         n_flops=told.n_flops,
         fits=budget.holds(told.n_bytes),
-        seconds=stage_seconds([solves]),
+        seconds=seconds_per_operation() * (values + told.n_flops) / min(workers, told.n_nodes),
     )
 
 
@@ -208,13 +220,12 @@ def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
     """Two levels with their two local kernels, learning included."""
     size = LevelSize(n_rows, d)
     need = levels_bytes(size, workers)
-    stages = level_stages(n_rows, d, LevelSettings(), workers, outer=is_small(n_rows, d))
     return Cost(
         fit=f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row",
         n_bytes=need,
         n_flops=levels_flops(size),
         fits=budget.holds(need),
-        seconds=stage_seconds(stages),
+        seconds=seconds_per_operation() * _levels_work(n_rows, d, workers),
     )
 
 
@@ -223,16 +234,70 @@ def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers:
     given = None if n_centers == "auto" else min(check_integer("n_centers", n_centers, 1, also=" or 'auto'"), n_rows)
     settings, size = CenterSettings(n_centers=given), FitSize(n_rows, d, n_outputs=1, held=n_rows * d)
     try:
-        most, fits = most_centers(n_rows, size, settings, budget), True
+        with using(budget=budget):
+            most, fits = most_centers(n_rows, size, settings), True
     except MemoryError:
         most, fits = 1, False
     m = most_tried(n_rows, most) if given is None else given
     name = f"AdaptiveKernelRidge(n_centers={m})" if given else f"AdaptiveKernelRidge(), at most {m} centres"
-    work = CenterWork(size, n_rows, settings, most, workers, scored=False, budget=budget)
     return Cost(
         fit=name,
         n_bytes=n_bytes(m, size, settings, workers if fits else 1),
         n_flops=pass_work(n_rows, m),
         fits=fits,
-        seconds=stage_seconds(center_stages(work)),
+        seconds=seconds_per_operation() * _level_one_work(n_rows, d, settings, most, workers),
     )
+
+
+# Operations of fits, each as long as one of a Cholesky factor, over how much faster threads make them; constants are
+# measured. Kernels see two forms of a column.
+
+
+def _values_work(n_rows: float, n_centers: float, n_features: float) -> float:
+    return n_rows * n_centers * (VALUE_WORK + 2.0 * n_features)
+
+
+def _learning_work(n_rows: int, n_features: int, n_steps: int, n_searched: int = 0) -> float:
+    """Gradients on batches, and of local scales the search for the nearest rows."""
+    batch = min(n_rows, batch_rows(n_rows, n_features))
+    gradient = 2.0 * batch**3 + batch**2 * (VALUE_WORK + 4.0 * n_features)
+    return n_steps * (gradient + n_searched * (20.0 + 2.0 * n_features))
+
+
+def _level_one_work(
+    n_rows: int, d: int, settings: CenterSettings, most: int, workers: int, n_steps: int = N_STEPS
+) -> float:
+    """Learning, every candidate of the ladder with its five folds, and the fit."""
+    n, width = min(n_rows, SAMPLE_ROWS), 2 * d
+
+    def sums(n_rows: int, rank: float) -> float:
+        return 1.2 * n_rows * rank**2 + 2.0 * rank**3 + _values_work(n_rows, rank, width)
+
+    steps = ladder_steps(settings, n, n - n // N_FOLDS, most)
+    ranks = [min(1.25 * m, n) for m, _ in steps]
+    m = settings.n_centers or max(m for m, _ in steps)
+    choosing = sum(sums(n, rank) + 6.0 * N_FOLDS * rank**3 for rank in ranks)
+    fitting = sums(n_rows, m) + _values_work(n_rows, m, width)
+    return _learning_work(n, width, n_steps) * bool(n_steps) + (choosing + fitting) / workers
+
+
+def _levels_work(n_rows: int, d: int, workers: int) -> float:
+    """Both levels, once, or in five outer folds and then with what these have learned."""
+    settings, width = LevelSettings(), 2 * d + 1
+    n_kernels, guiding = len(settings.kernels), replace(settings.centers, guides=True)
+
+    def fit(n: int, n_steps: int, workers: int) -> float:
+        own = settings.local(settings.kernels[0], n)
+        size = 0.7 * min(n, own.cell_size)  # of a cell, where nodes are split at the usual quantiles
+        cell = 2.0 / 3.0 * size**3 + _values_work(size, size / 2.0, width)
+        cells = (own.n_partitions if n > own.cell_size else 1) * n / size * cell
+        learned = min(n, LEARNING_ROWS)
+        local = _learning_work(learned, width, n_steps, learned) + cells / max(1, workers // n_kernels)
+        guides = min(n, GUIDING_ROWS)
+        level_one = _level_one_work(guides, d, guiding, guides, workers, n_steps)
+        return level_one + n_kernels * local / min(n_kernels, workers)
+
+    if not is_small(n_rows, d):
+        return fit(n_rows, N_STEPS, workers)
+    outer = N_OUTER_FOLDS * fit(n_rows - n_rows // N_OUTER_FOLDS, OUTER_STEPS, 1) / min(N_OUTER_FOLDS, workers)
+    return outer + fit(n_rows, 0, workers)

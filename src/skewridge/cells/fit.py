@@ -11,8 +11,8 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, random_partitions, rows_of_cells
-from skewridge.execution.following import part
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import on_threads, run
+from skewridge.execution.progress import stage
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name, loops
 from skewridge.linalg.cholesky import (
     NotPositiveDefinite,
@@ -25,9 +25,7 @@ from skewridge.linalg.cholesky import (
 from skewridge.response.grouping import share_groups
 from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.local import Workspace
-from skewridge.ridge.work import cell_work
 
-SOLVING = "cells"
 SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # of a node's rows, on one side of a split
 EPS = float(np.finfo(np.float64).eps)
 RAISE = 10.0  # what the ridge of a singular cell is multiplied by
@@ -79,7 +77,6 @@ def fit_cells(
     *,
     settings: CellSettings,
     groups: IntArray | None = None,
-    job: Job | None = None,
 ) -> CellsFit:
     """Fit every cell, and predict every row by fits without it, or without its group; cells, scales and q are given.
 
@@ -101,7 +98,7 @@ def fit_cells(
     True
     """
     _check_rows(Z, Y, frequencies, q)
-    job, kernel = job or Job(), Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
+    kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
     how = {"seed": settings.seed, "cell_size": settings.cell_size}
     partitions = random_partitions(Z, n_partitions=settings.n_partitions, **how)
     cells = partitions.cells_of(Z)
@@ -118,8 +115,8 @@ def fit_cells(
             workspace=workspace,
         )
 
-    with part(SOLVING, float(sum(cell_work(n, Z.shape[1]) for n in rows.sizes))):
-        solutions = list(run(solve, range(partitions.n_cells), job.here, "cells"))
+    with on_threads(), stage("cells"):
+        solutions = list(run(solve, range(partitions.n_cells)))
     model = Cells(
         kernel=kernel,
         partitions=partitions,
@@ -196,24 +193,6 @@ def fit_bytes(
     solving = 3.0 * n_rows * n_partitions * (1 + n_outputs) + 2.0 * n_rows * n_outputs
     threads = n_threads * cell * (cell + 3.0 * n_features + 6.0 * (n_outputs + 1))
     return 8.0 * (max(3.0 * n_rows * n_features, n_rows * n_features + threads) + solving)
-
-
-def cells_work(n_rows: int, n_features: int, n_partitions: int = N_PARTITIONS, cell_size: int = CELL_SIZE) -> float:
-    """Operations of solving all cells, before they are known: nodes split at the usual quantiles."""
-    if n_rows <= cell_size:
-        return cell_work(n_rows, n_features)
-    nodes, total = {float(n_rows): 1.0}, 0.0
-    while nodes:
-        below: dict[float, float] = {}
-        for node, count in nodes.items():
-            for size in (round(node * share, 3) for share in SPLITS):
-                each = 2.0 * count / len(SPLITS)
-                if size <= cell_size:
-                    total += each * cell_work(size, n_features)
-                else:
-                    below[size] = below.get(size, 0.0) + each
-        nodes = below
-    return n_partitions * total
 
 
 def check_cell_kernel(name: str) -> str:

@@ -12,12 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.cells.fit import SOLVING, CellSettings, cells_work, check_cell_kernel, fit_cells
+from skewridge.cells.fit import CellSettings, check_cell_kernel, fit_cells
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
-from skewridge.execution.following import announce
-from skewridge.execution.job import Job
-from skewridge.execution.progress import Stage
 from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
 from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
@@ -25,7 +22,7 @@ from skewridge.response.grouping import RowGroups
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
 from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import LEARNING_LOCALLY, N_STEPS, learn_kernel, learning_work
+from skewridge.ridge.learning import N_STEPS, learn_kernel
 
 LEARNING_ROWS = 100_000  # that balls are drawn from at most
 N_FOLDS = 5
@@ -84,7 +81,6 @@ def fit_local(
     groups: IntArray | None = None,
     learned: LearnedKernel | None = None,
     hint: FloatArray | None = None,
-    job: Job | None = None,
 ) -> LocalFit:
     """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
 
@@ -109,7 +105,6 @@ def fit_local(
     """
     unit, means, units = unit_responses(Y, frequencies, centre=True)
     Z, n_forms = _beside(forms, guide), forms.shape[1]
-    announce(lambda: local_stages(len(Z), Z.shape[1], settings, (job or Job()).here.n_threads))
     if learned is None:
         first = slice(LEARNING_ROWS)  # rows come in random order
         counted = None if weights is None else weights[first]
@@ -136,16 +131,8 @@ def fit_local(
         cell_size=settings.cell_size,
     )
     Z = _beside(forms[:, used], guide) * scales
-    cells, left_out, _ = fit_cells(Z, unit, frequencies, guide, settings=own, groups=groups, job=job)
+    cells, left_out, _ = fit_cells(Z, unit, frequencies, guide, settings=own, groups=groups)
     return LocalFit(LocalModel(used, scales, cells, means, units), left_out * units + means, learned)
-
-
-def local_stages(n_rows: int, width: int, settings: LocalSettings, n_threads: int) -> list[Stage]:
-    """The work of one local fit: learning, and cells."""
-    cells = cells_work(n_rows, width, settings.n_partitions, settings.cell_size)
-    learning = learning_work(min(n_rows, LEARNING_ROWS), width, local=True, n_steps=settings.n_steps)
-    threads = float(n_threads) if n_rows > settings.cell_size else 1.0
-    return [Stage(LEARNING_LOCALLY, [learning]), Stage(SOLVING, [cells], threads)]
 
 
 def _beside(forms: FloatArray, guide: FloatArray | None) -> FloatArray:
@@ -195,7 +182,6 @@ def fit_table(
     settings: LocalSettings,
     scores: FloatArray | None = None,
     groups: RowGroups | None = None,
-    job: Job | None = None,
 ) -> TableFit:
     """Fit the rows of a table, (N, d), that occur ``weights`` times and whose squared errors count ``scores`` times."""
     distinct = collapse_rows(X, Y, weights, settings.seed, groups=None if groups is None else groups.labels)
@@ -208,7 +194,6 @@ def fit_table(
         settings=settings,
         weights=None if scores is None else distinct.totals(scores),
         groups=distinct.groups if groups is not None and groups.holds_several else None,
-        job=job,
     )
     return TableFit(forms, distinct, means, fit, fit.left_out[distinct.member])
 
@@ -221,7 +206,6 @@ def predict_left_out(
     *,
     settings: LocalSettings,
     scores: FloatArray | None = None,
-    job: Job | None = None,
 ) -> FloatArray:
     """Predictions of rows by fits, learning included, without their fold of groups, (N, p).
 
@@ -231,6 +215,6 @@ def predict_left_out(
     for rest, here in groups.folds(Y[:, 0], N_FOLDS, weights):
         some = None if scores is None else scores[rest]
         own = X[rest], Y[rest], weights[rest]
-        fit = fit_table(*own, settings=settings, scores=some, groups=groups.some(rest), job=job)
+        fit = fit_table(*own, settings=settings, scores=some, groups=groups.some(rest))
         out[here] = fit.predict(X[here])
     return out

@@ -17,15 +17,12 @@ from skewridge.centers.settings import CenterSettings
 from skewridge.centers.tuning import CenterTuning, describe
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, through
-from skewridge.execution.following import part, under
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import using
 from skewridge.execution.passes import map_rows
+from skewridge.execution.progress import stage
 from skewridge.features.scaling import prediction_bounds, range_rows
 from skewridge.kernels import Kernel, make_kernel
-from skewridge.ridge.work import values_work
 
-CROSS_FITTING = "cross-fitting"
 N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a row's own response
 
 
@@ -60,8 +57,6 @@ def cross_fit(
     scoring: str = "mse",
     groups: IntArray | None = None,
     seed: int,
-    budget: Budget,
-    job: Job,
 ) -> CrossFit:
     """Learn scales, choose centres and penalty, and fit to either half of the rows.
 
@@ -78,15 +73,15 @@ def cross_fit(
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).random((200, 1))
-    >>> how = {"seed": 0, "budget": Budget(), "job": Job()}
-    >>> found = cross_fit(X, np.sin(5 * X), np.ones(200), CenterSettings(guides=True), **how)
+    >>> found = cross_fit(X, np.sin(5 * X), np.ones(200), CenterSettings(guides=True), seed=0)
     >>> bool(np.abs(found.values - np.sin(5 * X)).max() < 0.1)
     True
     """
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores, groups=groups)
-        choice, settings, job = choose_for(rows, settings, budget=budget, job=job)
-        return cross_fit_rows(rows, choice, settings, scoring=scoring, budget=budget, job=job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, scores=scores, groups=groups)
+        choice, settings, n_threads = choose_for(rows, settings)
+        with using(n_jobs=n_threads), stage("cross-fitting"):
+            return cross_fit_rows(rows, choice, settings, scoring=scoring)
 
 
 def cross_fit_folds(
@@ -97,10 +92,9 @@ def cross_fit_folds(
     *,
     groups: IntArray | None = None,
     seed: int,
-    job: Job,
 ) -> IntArray:
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
-    rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job.unkept, groups=groups).in_folds(N_PARTS)
+    rows = rows_to_fit(X, Y, weights, settings, seed=seed, groups=groups).in_folds(N_PARTS)
     return rows.candidates.folds[rows.candidates.member].astype(np.int64)
 
 
@@ -110,20 +104,16 @@ def cross_fit_rows(
     settings: CenterSettings,
     *,
     scoring: str = "mse",
-    budget: Budget,
-    job: Job,
 ) -> CrossFit:
     """Cross-fit rows as was chosen."""
     rows, Z = rows.in_folds(N_PARTS), through(choice.transform, rows.X)
     name = choice.candidate.kernel
-    kernel = make_kernel(name, range_rows(name, Z, job), choice.candidate.bandwidth, settings.degree)
+    kernel = make_kernel(name, range_rows(name, Z), choice.candidate.bandwidth, settings.degree)
     low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
-    with under(CROSS_FITTING):
-        parts = [_part(rows, Z, kernel, choice, settings, fold=f, budget=budget, job=job) for f in range(N_PARTS)]
+    parts = [_part(rows, Z, kernel, choice, settings, fold=f) for f in range(N_PARTS)]
     predictors = [Predictor(kernel.product(own, coef), mean, low, high) for own, coef, mean in parts]
     centers = np.vstack([own for own, _, _ in parts])
-    with part(CROSS_FITTING, values_work(len(Z), *parts[0][0].shape)):
-        values = _values(rows, Z, predictors, job)
+    values = _values(rows, Z, predictors)
     n_sample = min(len(rows.candidates), SAMPLE_ROWS)
     return CrossFit(
         choice=choice,
@@ -143,7 +133,7 @@ def cross_fit_rows(
     )
 
 
-def _values(rows: TrainingRows, Z: RowData, predictors: list[Predictor], job: Job) -> FloatArray:
+def _values(rows: TrainingRows, Z: RowData, predictors: list[Predictor]) -> FloatArray:
     """Every row's value by the fit that has not seen it, (N, p)."""
     n_outputs, folds = rows.Y.shape[1], rows.candidates.folds[rows.candidates.member]
 
@@ -153,7 +143,7 @@ def _values(rows: TrainingRows, Z: RowData, predictors: list[Predictor], job: Jo
             out[own == fold] = predictors[fold].predict(Z[own == fold])
         return out
 
-    return np.concatenate(list(map_rows(values, [Z, folds], job, "cross-fit")))
+    return np.concatenate(list(map_rows(values, [Z, folds], "cross-fit")))
 
 
 def _part(
@@ -164,12 +154,10 @@ def _part(
     settings: CenterSettings,
     *,
     fold: int,
-    budget: Budget,
-    job: Job,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Centres, coefficients and intercepts of the fit to the rows outside a fold; to all where there are none."""
     outside = fold if np.any(rows.candidates.folds != fold) else -1
     intercept = settings.fit_intercept
     system = make_system(rows, Z, kernel, choice.candidate, choice.penalty, fit_intercept=intercept, fold=outside)
-    solved = solve_system(system, settings, budget, job)
+    solved = solve_system(system, settings)
     return system.basis.centers, system.basis.dual(solved.beta), system.intercepts

@@ -17,15 +17,12 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.rows import CollapsedRows, TrainingRows, collapse
-from skewridge.execution.following import part
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, where_it_pays
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.sampling import N_FOLDS, CandidateRows
 from skewridge.ridge.lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
-from skewridge.ridge.work import folds_work, sums_work
 
-CHOOSING = "choosing centres"
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
 
 
@@ -169,14 +166,12 @@ class CrossValidator:
     degree : of the polynomial kernel
     penalties : (P,) array to choose from; None: a path in units of the kernel's mean diagonal
     fit_intercept : bool
-    job : Job
     """
 
     rows: FoldedRows
     degree: int
     penalties: FloatArray | None
     fit_intercept: bool
-    job: Job
 
     def __call__(self, candidate: Candidate) -> CVScore:
         """Return the candidate's errors in every fold along the penalties."""
@@ -191,9 +186,8 @@ class CrossValidator:
                 "scoring gives no weight to any of the rows that candidates are compared by.",
             )
         parts = []
-        with part(CHOOSING, folds_work(rows.candidates.n_folds, len(basis.kept))):
-            for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
-                parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
+        for f, fit in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
+            parts.append(_errors(fit, sums[f], scored[f], counted=counted, scale=rows.scale))
         plain, errors, biases = (np.array(part) for part in zip(*parts, strict=True))
         work = cv_work(len(rows), len(basis.kept))
         return CVScore(candidate, penalties, errors, plain, biases, work)
@@ -241,8 +235,8 @@ class CrossValidator:
             return path @ T, intercepts
 
         folds = ((self.rows.X[centers], total - own) for centers, own in zip(drawn, sums, strict=True))
-        job = self.job.sized(3.0 * len(sums) * len(basis.kept) ** 3)
-        return run(fit, folds, job, "folds", len(sums))
+        with where_it_pays(3.0 * len(sums) * len(basis.kept) ** 3):
+            return run(fit, folds, "folds", len(sums))
 
     def _scored_sums(self, basis: Basis, sums: list[Sums]) -> list[Sums]:
         """The folds' sums as the scores count rows."""
@@ -251,8 +245,7 @@ class CrossValidator:
     def _sums(self, basis: Basis, counted: CollapsedRows) -> list[Sums]:
         """The folds' sums, with the squares within rows of equal x."""
         rows = self.rows
-        with part(CHOOSING, sums_work(len(rows), len(basis.kept), rows.X.shape[1])):
-            sums = sum_by_fold(basis, rows.X, counted.Y, counted.weights, rows.ends, self.job)
+        sums = sum_by_fold(basis, rows.X, counted.Y, counted.weights, rows.ends)
         starts = (0, *rows.ends[:-1])
         for own, start, end in zip(sums, starts, rows.ends, strict=True):
             squares = own.inner.diagonal().copy()

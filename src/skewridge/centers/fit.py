@@ -13,9 +13,6 @@ from skewridge.centers.planning import holds_direct, size_of, solver_of
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import RowData
-from skewridge.execution.following import forget, part
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
@@ -29,7 +26,6 @@ from skewridge.ridge.lowrank import (
     ridge_solve,
     sum_features,
 )
-from skewridge.ridge.work import FITTING, sums_work, values_work
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
@@ -120,39 +116,28 @@ def make_system(
     )
 
 
-def solve_system(system: System, settings: CenterSettings, budget: Budget, job: Job) -> Solved:
+def solve_system(system: System, settings: CenterSettings) -> Solved:
     """Solve; "auto" does it again directly where steps ran out and the memory allows."""
     size = size_of(system.rows)
-    if solver_of(settings, size, system.n_drawn, system.penalty, budget) == "cg":
-        solved = _conjugate(system, job)
-        again = settings.solver == "auto" and holds_direct(system.n_drawn, size, budget)
+    if solver_of(settings, size, system.n_drawn, system.penalty) == "cg":
+        solved = _conjugate(system)
+        again = settings.solver == "auto" and holds_direct(system.n_drawn, size)
         if solved.is_done or not again:
             return solved
         del solved  # its matrices are not in the plan
-    return _direct(system, job)
+    return _direct(system)
 
 
-def _direct(system: System, job: Job) -> Solved:
-    n_rows = float(np.count_nonzero(system.weights))
-    with part(FITTING, sums_work(n_rows, len(system.centers), system.X.shape[1])):
-        sums = sum_features(
-            system.basis,
-            system.X,
-            system.rows.Y,
-            system.weights,
-            job,
-            "fit",
-            system.penalty,
-        )
+def _direct(system: System) -> Solved:
+    sums = sum_features(system.basis, system.X, system.rows.Y, system.weights, "fit", system.penalty)
     factor = ridge_factor(sums.gram, system.ridge)
     return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
 
 
-def _conjugate(system: System, job: Job) -> Solved:
+def _conjugate(system: System) -> Solved:
     factor = preconditioner(system.basis, system.ridge, system.center_weights)
-    normal = Normal(system.basis, system.X, system.weights, system.ridge, factor, job)
+    normal = Normal(system.basis, system.X, system.weights, system.ridge, factor)
     found = conjugate_solve(normal, system.rows.Y - system.intercepts)
-    forget(FITTING)  # steps that were not needed
     return Solved(found.beta, factor, normal, found.n_steps, found.precision)
 
 
@@ -162,20 +147,17 @@ def fit_model(
     candidate: Candidate,
     penalty: float,
     settings: CenterSettings,
-    *,
-    budget: Budget,
-    job: Job,
 ) -> LowRankModel:
     """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate.
 
     ``X`` are the rows as the kernel sees them.
     """
-    name, span = candidate.kernel, range_rows(candidate.kernel, X, job)
+    name, span = candidate.kernel, range_rows(candidate.kernel, X)
     kernel = make_kernel(name, span, candidate.bandwidth, settings.degree)
     intercept = settings.fit_intercept
     system = make_system(rows, X, kernel, candidate, penalty, fit_intercept=intercept)
-    solved = solve_system(system, settings, budget, job)
-    residual = _residuals(system, solved, job)
+    solved = solve_system(system, settings)
+    residual = _residuals(system, solved)
     low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
     dominant, pulls = _dominant(system, solved, residual, intercept)
     return LowRankModel(
@@ -196,12 +178,11 @@ def fit_model(
     )
 
 
-def _residuals(system: System, solved: Solved, job: Job) -> FloatArray:
+def _residuals(system: System, solved: Solved) -> FloatArray:
     basis = system.basis
     product = basis.kernel.product(basis.centers, basis.dual(solved.beta))
     work = 60.0 * product.coef.size
-    with part(FITTING, values_work(*system.X.shape[:1], *basis.centers.shape)):
-        fitted = predict_rows(product, system.X, job, "residuals", work)
+    fitted = predict_rows(product, system.X, "residuals", work)
     return system.rows.Y - system.intercepts - fitted
 
 

@@ -11,19 +11,16 @@ from skewridge.centers.fit import fit_model
 from skewridge.centers.importances import Importances, left_out_importances
 from skewridge.centers.ladder import Choice, choose
 from skewridge.centers.model import LowRankModel, Predictor
-from skewridge.centers.planning import affordable, most_centers, size_of
+from skewridge.centers.planning import affordable_threads, most_centers, size_of
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows, training_rows
 from skewridge.centers.scales import Transform, column_scale
 from skewridge.centers.settings import CenterSettings
 from skewridge.centers.slopes import SLOPE_ROWS, mean_squared_slopes
-from skewridge.centers.stages import CenterWork, center_stages, threads_of
 from skewridge.centers.tuning import CenterTuning, describe
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, through
-from skewridge.execution.following import announce
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
-from skewridge.execution.progress import Stage
+from skewridge.execution.context import current, using
+from skewridge.execution.progress import stage
 from skewridge.features.forms import ScaledForms
 from skewridge.kernels import Kernel
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
@@ -95,8 +92,6 @@ def fit_global(
     scoring: str = "mse",
     groups: IntArray | None = None,
     seed: int,
-    budget: Budget,
-    job: Job,
 ) -> GlobalFit:
     """Learn scales, choose centres and penalty, and fit to all rows.
 
@@ -116,29 +111,28 @@ def fit_global(
     >>> import numpy as np
     >>> from skewridge.datasets import make_peaks
     >>> X, y = make_peaks(300, 2, random_state=0)
-    >>> fit = fit_global(X, y[:, None], np.ones(300), CenterSettings(), seed=0, budget=Budget(),
-    ...                  job=Job())
+    >>> fit = fit_global(X, y[:, None], np.ones(300), CenterSettings(), seed=0)
     >>> bool(np.mean((fit.predict(X)[:, 0] - y) ** 2) < 0.1 * y.var())
     True
     """
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job, scores=scores, groups=groups)
-        choice, settings, job = choose_for(rows, settings, budget=budget, job=job)
-        fit = fit_choice(rows, choice, settings, scoring=scoring, budget=budget, job=job)
-        fit = _with_importances(fit, rows, settings, budget, job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed, scores=scores, groups=groups)
+        choice, settings, n_threads = choose_for(rows, settings)
+        with using(n_jobs=n_threads):
+            with stage("fitting centres", 0.2):
+                fit = fit_choice(rows, choice, settings, scoring=scoring)
+            fit = _with_importances(fit, rows, settings)
         return fit if groups is not None else _with_adjacency(fit, rows)
 
 
-def choose_for(
-    rows: TrainingRows, settings: CenterSettings, *, budget: Budget, job: Job
-) -> tuple[Choice, CenterSettings, Job]:
-    """Learn scales and choose; return settings and job as so many rows and the memory allow, too."""
+def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, CenterSettings, int | None]:
+    """Learn scales and choose; return settings and threads as so many rows and the memory allow, too."""
     size = size_of(rows)
     settings = settings.within(len(rows.candidates))
-    most = most_centers(len(rows.candidates), size, settings, budget)
-    job = affordable(job, size, settings, budget, most)
-    announce(lambda: _stages(rows, settings, most, budget, job))
-    return job.value("choice", lambda: choose(rows, settings, most, job.unkept)), settings, job
+    most = most_centers(len(rows.candidates), size, settings)
+    n_threads = affordable_threads(size, settings, most)
+    with using(n_jobs=n_threads):
+        return current().value("choice", lambda: choose(rows, settings, most)), settings, n_threads
 
 
 def neighbours_in_file(
@@ -163,25 +157,6 @@ def _with_adjacency(fit: GlobalFit, rows: TrainingRows) -> GlobalFit:
     return replace(fit, adjacent=neighbours_in_file(fit.choice, kernel, rows.X, own.rows, means, own.weights))
 
 
-def _stages(
-    rows: TrainingRows,
-    settings: CenterSettings,
-    most: int,
-    budget: Budget,
-    job: Job,
-) -> list[Stage]:
-    work = CenterWork(
-        size=size_of(rows),
-        n_distinct=len(rows.candidates),
-        settings=settings,
-        most=most,
-        n_threads=threads_of(job),
-        scored=rows.scores is not None,
-        budget=budget,
-    )
-    return center_stages(work)
-
-
 def fit_again(
     X: RowData,
     Y: FloatArray,
@@ -190,13 +165,11 @@ def fit_again(
     choice: Choice,
     *,
     seed: int,
-    budget: Budget,
-    job: Job,
 ) -> GlobalFit:
     """Fit other rows as was chosen before: centres are drawn from them, nothing is learned."""
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, job=job)
-        return fit_choice(rows, choice, settings, budget=budget, job=job)
+        rows = rows_to_fit(X, Y, weights, settings, seed=seed)
+        return fit_choice(rows, choice, settings)
 
 
 def rows_to_fit(
@@ -206,7 +179,6 @@ def rows_to_fit(
     settings: CenterSettings,
     *,
     seed: int,
-    job: Job,
     scores: FloatArray | None = None,
     groups: IntArray | None = None,
 ) -> TrainingRows:
@@ -220,7 +192,6 @@ def rows_to_fit(
         scores=scores,
         groups=groups,
         seed=seed,
-        job=job.unkept,
     )
 
 
@@ -230,13 +201,11 @@ def fit_choice(
     settings: CenterSettings,
     *,
     scoring: str = "mse",
-    budget: Budget,
-    job: Job,
 ) -> GlobalFit:
     """Fit what was chosen to all rows."""
     transform = choice.transform
     Z = through(transform, rows.X)
-    model = fit_model(rows, Z, choice.candidate, choice.penalty, settings, budget=budget, job=job)
+    model = fit_model(rows, Z, choice.candidate, choice.penalty, settings)
     n_sample = min(len(rows.candidates), SAMPLE_ROWS)
     tuning = describe(choice, len(model.rows), rows.units, n_sample, scoring)
     return GlobalFit(
@@ -254,15 +223,13 @@ def _with_importances(
     fit: GlobalFit,
     rows: TrainingRows,
     settings: CenterSettings,
-    budget: Budget,
-    job: Job,
 ) -> GlobalFit:
     """The fit with what is told of its columns: importances and slopes."""
     model, choice = fit.model, fit.choice
     chosen = fit.transform, choice.candidate, choice.penalty
     return replace(
         fit,
-        importances=left_out_importances(rows, model, *chosen, settings, budget=budget, job=job),
+        importances=left_out_importances(rows, model, *chosen, settings),
         slopes=_slopes(rows, model, fit.transform),
     )
 

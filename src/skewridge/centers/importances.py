@@ -17,9 +17,8 @@ from skewridge.centers.model import LowRankModel, Predictor
 from skewridge.centers.rows import TrainingRows
 from skewridge.centers.scales import Transform
 from skewridge.centers.settings import CenterSettings
-from skewridge.execution.following import aside
-from skewridge.execution.job import Job, run
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import on_threads, run
+from skewridge.execution.progress import stage
 from skewridge.features.scaling import variances
 from skewridge.metrics import rare_region
 
@@ -69,9 +68,6 @@ def left_out_importances(
     candidate: Candidate,
     penalty: float,
     settings: CenterSettings,
-    *,
-    budget: Budget,
-    job: Job,
 ) -> Importances:
     """Shuffle one column after the other where halves of a sample of the rows predict each other.
 
@@ -81,15 +77,14 @@ def left_out_importances(
     sample = _sample(rows)
     if len(sample.candidates) < FEWEST_ROWS:
         return Importances(np.zeros(d), np.zeros(d))
-    job = replace(job.here.unkept, verbose=0)
-    with aside("importances"):
-        left_out = _fit_halves(sample, model, transform, candidate, penalty, settings, budget, job)
+    with on_threads(), stage("importances"):
+        left_out = _fit_halves(sample, model, transform, candidate, penalty, settings)
         before = left_out.squared_errors(left_out.X)
 
         def lost(column: int) -> FloatArray:
             return _shuffled(left_out, column, rows.seed) - before
 
-        losses = np.array(list(run(lost, range(d), job, "importances", d)))
+        losses = np.array(list(run(lost, range(d), "importances", d)))
     return _shares(losses / variances(rows.Y, rows.weights), sample.weights, _rare(rows, sample))
 
 
@@ -114,15 +109,13 @@ def _fit_halves(
     candidate: Candidate,
     penalty: float,
     settings: CenterSettings,
-    budget: Budget,
-    job: Job,
 ) -> _LeftOutRows:
     Z, kernel, predictors = transform(np.asarray(sample.X)), model.basis.kernel, list[Predictor]()
     direct = replace(settings, solver="direct")
     for half in range(N_HALVES):
         intercept = settings.fit_intercept
         system = make_system(sample, Z, kernel, candidate, penalty, fit_intercept=intercept, fold=half)
-        solved = solve_system(system, direct, budget, job)
+        solved = solve_system(system, direct)
         product = kernel.product(system.basis.centers, system.basis.dual(solved.beta))
         predictors.append(Predictor(product, system.intercepts, model.low, model.high))
     return _LeftOutRows(

@@ -13,7 +13,6 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.centers.cross_validation import (
-    CHOOSING,
     Candidate,
     CrossValidator,
     CVScore,
@@ -25,8 +24,7 @@ from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.scales import LearningRows, ScaledKernel, Transform, scale_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import prefetch
-from skewridge.execution.following import forget
-from skewridge.execution.job import Job
+from skewridge.execution.progress import stage
 from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE, penalty_rule
 from skewridge.ridge.learned_kernel import LearnedKernel
@@ -139,17 +137,17 @@ def most_tried(n_rows: int, most: int) -> int:
     return min(max(m for m, _ in LADDER), n_rows, most)
 
 
-def choose(rows: TrainingRows, settings: CenterSettings, most: int, job: Job) -> Choice:
+def choose(rows: TrainingRows, settings: CenterSettings, most: int) -> Choice:
     """Learn scales and choose centres, adaptive share, penalty and kernel."""
     prefetch(rows.X, rows.candidates.rows[:SAMPLE_ROWS])
     folded = fold_rows(rows, SAMPLE_ROWS)
-    sample, standard = learning_sample(folded, rows.seed), _standard(rows, settings, job)
+    sample, standard = learning_sample(folded, rows.seed), _standard(rows, settings)
     kernels = [scale_kernel(name, sample, settings, standard) for name in settings.kernels]
     if not (rows.can_choose and settings.cross_validates):
         return _without_folds(rows, settings, kernels[0], most)
     scores = []
     for kernel in kernels:
-        found = _climb(kernel, rows, folded, settings, most=most, job=job)
+        found = _climb(kernel, rows, folded, settings, most=most)
         scores += [(kernel, score) for score in found]
     kernel, best = min(scores, key=lambda pair: pair[1].risk)
     return Choice(
@@ -173,21 +171,20 @@ def _climb(
     settings: CenterSettings,
     *,
     most: int,
-    job: Job,
 ) -> list[CVScore]:
     """The scores of the ladder's candidates with a kernel."""
     penalties = None
     if settings.penalty != "auto":
         penalties = np.array([_penalty(settings, rows, kernel.name)])
     scaled = replace(folded, X=kernel.transform(folded.X))
-    validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept, job)
+    validate = CrossValidator(scaled, settings.degree, penalties, settings.fit_intercept)
     outside = len(folded) - int(np.bincount(folded.candidates.folds).max())
-    scores = list[CVScore]()
-    for m, adapt in ladder_steps(settings, len(folded), outside, most):
+    scores, steps = list[CVScore](), ladder_steps(settings, len(folded), outside, most)
+    for m, adapt in steps:
         if settings.guides and _more_helps(scores):
-            forget(CHOOSING)
             break
-        scores.append(validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)))
+        with stage("choosing centres", 0.4 / len(steps)):
+            scores.append(validate(Candidate(kernel.name, m, adapt, kernel.bandwidth)))
     return scores
 
 
@@ -230,14 +227,14 @@ def learning_sample(folded: FoldedRows, seed: int) -> LearningRows:
     )
 
 
-def _standard(rows: TrainingRows, settings: CenterSettings, job: Job) -> Scaling:
+def _standard(rows: TrainingRows, settings: CenterSettings) -> Scaling:
     """The transform of rows where scales of forms are not learned; for no kernel: nothing passes."""
     d = rows.X.shape[1]
     if settings.scale_features is None:
         return Scaling(np.zeros(d), np.ones(d))
     if settings.scale_features == "learn" and not set(settings.kernels) & set(BANDWIDTH_FREE):
         return Scaling(np.zeros(d), np.zeros(d))  # seen only where all columns are constant
-    return standard_scaling(rows.X, rows.weights, job)
+    return standard_scaling(rows.X, rows.weights)
 
 
 def _penalty(settings: CenterSettings, rows: TrainingRows, kernel: str) -> float:

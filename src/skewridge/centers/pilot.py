@@ -13,7 +13,6 @@ from skewridge.centers.rows import TrainingRows, training_rows
 from skewridge.centers.scales import scale_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import RowData, prefetch, through
-from skewridge.execution.job import Job
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import Product
@@ -30,7 +29,6 @@ def pilot_of(
     weights: FloatArray,
     rule: object,
     seed: int,
-    job: Job,
 ) -> FloatArray:
     """Return cross-fitted estimates of E[Y | x], (N, p), by adaptive centres and five folds.
 
@@ -44,14 +42,14 @@ def pilot_of(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((200, 1))
     >>> truth, noise = np.sin(5 * X), 0.3 * rng.normal(size=(200, 1))
-    >>> pilot = pilot_of(X, truth + noise, np.ones(200), "auto", seed=0, job=Job())
+    >>> pilot = pilot_of(X, truth + noise, np.ones(200), "auto", seed=0)
     >>> bool(np.mean((pilot - truth) ** 2) < 0.2 * np.mean(noise**2))
     True
     """
-    rows = training_rows(X, Y, weights, slices="auto", fit_intercept=True, seed=seed, job=job)
+    rows = training_rows(X, Y, weights, slices="auto", fit_intercept=True, seed=seed)
     if not rows.can_choose:
         return within(rule, Y)
-    return within(rule, _cross_fitted(rows, standard_scaling(X, weights, job), job))
+    return within(rule, _cross_fitted(rows, standard_scaling(X, weights)))
 
 
 def within(rule: object, values: FloatArray) -> FloatArray:
@@ -62,14 +60,14 @@ def within(rule: object, values: FloatArray) -> FloatArray:
     return np.clip(values, checked[0], checked[-1])
 
 
-def _cross_fitted(rows: TrainingRows, standard: Scaling, job: Job) -> FloatArray:
+def _cross_fitted(rows: TrainingRows, standard: Scaling) -> FloatArray:
     """The best of the ladder, cross-fitted, in the units of y, (N, p)."""
     prefetch(rows.X, rows.candidates.rows[:MOST_ROWS])
     folded = fold_rows(rows, MOST_ROWS)
     settings = CenterSettings(scale_features="standard")
     scaled = scale_kernel(KERNEL, learning_sample(folded, rows.seed), settings, standard)
     folded = replace(folded, X=standard(folded.X))
-    validate = CrossValidator(folded, degree=0, penalties=None, fit_intercept=True, job=job)
+    validate = CrossValidator(folded, degree=0, penalties=None, fit_intercept=True)
     steps = (Candidate(KERNEL, m, adapt, scaled.bandwidth) for m, adapt in LADDER)
     best = min((validate(step) for step in steps), key=lambda score: score.risk)
     models = _fold_models(validate, best)
@@ -83,7 +81,7 @@ def _cross_fitted(rows: TrainingRows, standard: Scaling, job: Job) -> FloatArray
         return out
 
     folds = rows.candidates.folds[rows.candidates.member]
-    found = map_rows(estimates, [through(standard, rows.X), folds], job, "pilot")
+    found = map_rows(estimates, [through(standard, rows.X), folds], "pilot")
     return np.concatenate(list(found)) * rows.units + rows.means
 
 

@@ -8,14 +8,14 @@ from skewridge.centers.ladder import most_tried, spoken_for
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import held_numbers, is_held
-from skewridge.execution.job import AHEAD, Job
-from skewridge.execution.memory import Budget, require_on_worker
+from skewridge.execution.context import AHEAD, current
+from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import BLOCK_ROWS, tree_depth
 from skewridge.ridge.draws import BATCHES
-from skewridge.ridge.work import VALUE_WORK
 
 USUAL_STEPS, USUAL_PENALTY = 60.0, 1e-6  # of conjugate gradients
 STEPS_GROWTH = 0.12  # smaller penalties take more steps
+VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value
 TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
 BATCH_MATRICES = 6  # of the rows of one learning step
 
@@ -52,7 +52,6 @@ def solver_of(
     size: FitSize,
     n_centers: int,
     penalty: float,
-    budget: Budget,
 ) -> str:
     """The solver that was given, or the faster one; "cg" where "direct" needs too much memory."""
     if settings.solver != "auto":
@@ -61,7 +60,7 @@ def solver_of(
     steps = cg_steps(penalty)
     direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
     cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
-    return "direct" if holds_direct(n_centers, size, budget) and direct <= cg else "cg"
+    return "direct" if holds_direct(n_centers, size) and direct <= cg else "cg"
 
 
 def cg_steps(penalty: float) -> float:
@@ -69,9 +68,9 @@ def cg_steps(penalty: float) -> float:
     return USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
 
 
-def holds_direct(n_centers: int, size: FitSize, budget: Budget) -> bool:
+def holds_direct(n_centers: int, size: FitSize) -> bool:
     """True if "direct" has the memory it needs, on one thread: n_jobs must not change results."""
-    return budget.holds(fit_bytes("direct", n_centers, size, 1))
+    return current().budget.holds(fit_bytes("direct", n_centers, size, 1))
 
 
 def fit_bytes(solver: str, n_centers: int, size: FitSize, workers: int) -> float:
@@ -100,36 +99,37 @@ def _choosing_bytes(n_centers: int, size: FitSize, settings: CenterSettings, wor
     return 8.0 * (max(squares, batch) + size.row_numbers)
 
 
-def most_centers(n_distinct: int, size: FitSize, settings: CenterSettings, budget: Budget) -> int:
+def most_centers(n_distinct: int, size: FitSize, settings: CenterSettings) -> int:
     """The most centres that the memory holds on one thread: n_jobs must not change results."""
 
     def need(n_centers: int) -> float:
         return n_bytes(n_centers, size, settings, 1)
 
     what = f"A fit to {size.n_rows:,} rows needs {{need}} at least"
-    budget.require(need(1), what, "Raise memory_limit or pass fewer rows.")
-    most = budget.largest(need, n_distinct)
+    current().budget.require(need(1), what, "Raise memory_limit or pass fewer rows.")
+    most = current().budget.largest(need, n_distinct)
     given = settings.n_centers or 0
     what = f"{given:,} centres need {{need}}"
-    budget.require(need(given), what, f"What would fit: n_centers={most}.")
+    current().budget.require(need(given), what, f"What would fit: n_centers={most}.")
     return most
 
 
-def affordable(job: Job, size: FitSize, settings: CenterSettings, budget: Budget, most: int) -> Job:
-    """The job on as many threads as the memory allows for the most centres that are tried."""
+def affordable_threads(size: FitSize, settings: CenterSettings, most: int) -> int | None:
+    """As many of the threads asked for as the memory allows for the most centres that are tried."""
     m = settings.n_centers or most_tried(size.n_rows, most)
-    _check_workers(m, settings, job)
-    direct = settings.solver != "cg" and holds_direct(m, size, budget)
+    _check_workers(m, settings)
+    direct = settings.solver != "cg" and holds_direct(m, size)
     planned = replace(settings, solver="direct" if direct else "cg")
-    workers = budget.threads(lambda n: n_bytes(m, size, planned, n), job.n_threads)
-    return job if workers == job.n_threads else replace(job, n_jobs=workers)
+    workers = current().budget.threads(lambda n: n_bytes(m, size, planned, n), current().n_threads)
+    return current().n_jobs if workers == current().n_threads else workers
 
 
-def _check_workers(n_centers: int, settings: CenterSettings, job: Job) -> None:
+def _check_workers(n_centers: int, settings: CenterSettings) -> None:
     """Refuse workers that one block's values, the centres' factor and a few sums do not fit in."""
     squares = 0.0 if settings.solver == "cg" else 6.0 * n_centers**2
     needed = 8.0 * (squares + 2 * BLOCK_ROWS * n_centers)
-    if job.engine is not None:
+    engine = current().engine
+    if engine is not None:
         what = f"{n_centers:,} centres need"
         remedy = "lower n_centers, or use solver='cg'"
-        require_on_worker(needed, job.engine.task_bytes, what, remedy)
+        require_on_worker(needed, engine.task_bytes, what, remedy)

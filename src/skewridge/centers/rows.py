@@ -8,7 +8,6 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job
 from skewridge.features.scaling import unit_responses
 from skewridge.response.sampling import CandidateRows, candidate_rows
 
@@ -58,7 +57,6 @@ def training_rows(
     slices: object,
     fit_intercept: bool,
     seed: int,
-    job: Job,
     scores: FloatArray | None = None,
     groups: IntArray | None = None,
 ) -> TrainingRows:
@@ -69,7 +67,7 @@ def training_rows(
         Y=unit,
         weights=weights,
         scores=scores,
-        candidates=candidate_rows(X, Y, weights, slices, seed, job, groups=groups),
+        candidates=candidate_rows(X, Y, weights, slices, seed, groups=groups),
         means=means,
         units=units,
         seed=seed,

@@ -74,7 +74,7 @@ class Screen:
     @contextmanager
     def progress(self) -> Iterator[None]:
         """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
-        from skewridge.execution.following import watched
+        from skewridge.execution.progress import watched
 
         if self.as_json:
             yield

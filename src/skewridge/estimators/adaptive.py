@@ -16,13 +16,14 @@ from skewridge.centers.global_fit import GlobalFit, GlobalPredictor, fit_again, 
 from skewridge.centers.ladder import Choice
 from skewridge.centers.tuning import concerns
 from skewridge.estimators.adaptive_settings import ChecksCenterSettings
-from skewridge.estimators.base import followed
+from skewridge.estimators.base import runs
 from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.notebook import centers_summary
 from skewridge.estimators.scoring import scores_of
 from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, kept_rows
+from skewridge.execution.context import current, on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
@@ -163,7 +164,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self.random_state = random_state
         self.verbose = verbose
 
-    @followed
+    @runs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Learn scales, choose centres and penalty, then solve with every row.
 
@@ -184,20 +185,18 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         self
         """
         self._check_parameters()
-        given, (X, y, job) = X, self._opened(X, y)
-        checked, X, y = self._check_data(X, y, job, multi_output=True)
+        given, (X, y) = X, self._opened(X, y)
+        checked, X, y = self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         X, Y = kept_rows(X, kept), np.asarray(kept_rows(y, kept)).reshape(len(kept), -1)
-        seed = job.value("seed", lambda: draw_seed(self.random_state))
+        seed = current().value("seed", lambda: draw_seed(self.random_state))
         found = fit_global(
             *(X, Y, weights, self._settings),
             scores=scores_of(self.scoring, Y, weights),
             scoring=scoring_name(self.scoring),
             groups=None if together is None else together.labels,
             seed=seed,
-            budget=self._budget,
-            job=job,
         )
         self._take_over(checked, X)
         self._single, self._seed = y.ndim == 1, seed
@@ -215,6 +214,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
     @overload
     def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
+    @runs
     def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
         """Predict. Values are clipped to ``bounds``: by default the range of y plus 10%.
 
@@ -237,10 +237,11 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         X = self._check_new(X)
         with one_blas_thread():
             model = self._predictor(single=X.dtype == np.float32)
-            prediction = predict_rows(model.predict, X, self._job, row_work=model.row_work)
+            prediction = predict_rows(model.predict, X, row_work=model.row_work)
             if not return_std:
                 return self._shaped(prediction)
-            std = predict_rows(self._std, X, self._job.here, "standard deviations")
+            with on_threads():
+                std = predict_rows(self._std, X, "standard deviations")
             return self._shaped(prediction), self._shaped(std)
 
     @property
@@ -282,15 +283,15 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     def _std(self, X: FloatArray) -> FloatArray:
         return self._model.std(self._scaling(X)) * self._units
 
+    @runs
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Centres are drawn from the rows given; scales, penalty and share stay as they are."""
         n_centers, features = (self.tuning_.chosen[name] for name in ("n_centers", "features"))
         candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_)
         choice = Choice(candidate, self.penalty_, self._scaling, features, criterion="given")
-        rows, seed, job = (X, Y, weights), self._seed, self._job
-        found = fit_again(*rows, self._twin()._settings, choice, seed=seed, budget=self._budget, job=job)
+        found = fit_again(X, Y, weights, self._twin()._settings, choice, seed=self._seed)
         with one_blas_thread():
-            return predict_rows(found.predictor().predict, X_new, job)
+            return predict_rows(found.predictor().predict, X_new)
 
     def _shaped(self, values: FloatArray) -> Any:
         """Drop the last axis of a single output; a number for a single number."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -30,9 +30,7 @@ from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.estimators.raw_tables import refuse_raw
 from skewridge.execution.chunked import RowData, Table
-from skewridge.execution.following import following
-from skewridge.execution.job import Job, make_job
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import running, using
 from skewridge.execution.passes import check_rows
 from skewridge.features.scaling import constant_outputs
 from skewridge.io.sources import engine_for, open_source
@@ -44,16 +42,16 @@ Fitted = TypeVar("Fitted")
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 
 
-def followed(fit: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
-    """Have a fit tell how far it is on one line, if ``verbose`` asks for it."""
+def runs(method: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
+    """Have an estimator's method run as its parameters say: threads, memory, and progress if asked for."""
 
-    @wraps(fit)
-    def follow(*rows: Parameters.args, **more: Parameters.kwargs) -> Fitted:
-        estimator: Any = rows[0]
-        with following(estimator.verbose):
-            return fit(*rows, **more)
+    @wraps(method)
+    def run_it(*given: Parameters.args, **more: Parameters.kwargs) -> Fitted:
+        estimator: Any = given[0]
+        with estimator._running(given[1] if len(given) > 1 else more.get("X")):
+            return method(*given, **more)
 
-    return follow
+    return run_it
 
 
 class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
@@ -63,6 +61,15 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
         if self.n_jobs is not None:
             check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
+
+    @contextmanager
+    def _running(self, X: Any = None) -> Iterator[None]:
+        """Run as the parameters say; rows in chunks where they are, unless they are collected here first."""
+        limit, collects = getattr(self, "memory_limit", None), hasattr(self, "_check_size")
+        more = {"checkpoint": None} if collects else {"engine": engine_for(X)} if is_lazy(X) else {}
+        n_bytes = None if limit is None else check_bytes("memory_limit", limit)
+        with running(self.n_jobs, self.verbose, n_bytes), using(**more):
+            yield
 
     def _remember_bounds(self, Y: FloatArray) -> None:
         """Keep what predictions of Y, (N, p), are clipped to, if anything."""
@@ -91,23 +98,13 @@ class KernelEstimator(Shell):
     def _numbers(self, X: Any) -> FloatArray | None:
         return self._check_new(X).astype(np.float64)
 
-    @property
-    def _job(self) -> Job:
-        return make_job(self.n_jobs, self.verbose)
-
-    @property
-    def _budget(self) -> Budget:
-        return Budget(None if self.memory_limit is None else check_bytes("memory_limit", self.memory_limit))
-
-    def _opened(self, X: Any, y: Any) -> tuple[Any, Any, Job]:
-        """The rows as a fit takes them, and how to run it: Dask collections are read where they are."""
+    def _opened(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """The rows as a fit takes them: Dask collections are read where they are."""
         if not is_lazy(X):
-            return X, y.compute() if is_lazy(y) else y, self._job
-        engine = engine_for(X)
+            return X, y.compute() if is_lazy(y) else y
         y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
         check_size = getattr(self, "_check_size", None)
-        X, y = open_source(X, y, engine=engine, check_size=check_size, read_again=check_size is None)
-        return X, y, replace(self._job, engine=engine)
+        return open_source(X, y, engine=engine_for(X), check_size=check_size, read_again=check_size is None)
 
     def _check_kernel_parameters(self, names: Sequence[str]) -> None:
         check_integer("degree", self.degree, 1, MAX_DEGREE)
@@ -135,11 +132,11 @@ class KernelEstimator(Shell):
             check_bytes("memory_limit", self.memory_limit)
         self._check_threads()
 
-    def _check_data(self, X: Any, y: Any, job: Job, **options: Any) -> tuple[Self, RowData, FloatArray]:
+    def _check_data(self, X: Any, y: Any, **options: Any) -> tuple[Self, RowData, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
         if isinstance(X, Table):
-            return checked, X, self._check_table(checked, X, y, job, **options)
+            return checked, X, self._check_table(checked, X, y, **options)
         refuse_raw(self, X)
         check_plain("X", X)
         check_plain("y", y)
@@ -156,7 +153,6 @@ class KernelEstimator(Shell):
         checked: Any,
         X: Table,
         y: Any,
-        job: Job,
         multi_output: bool = False,
         collected: FloatArray | None = None,
     ) -> FloatArray:
@@ -166,7 +162,7 @@ class KernelEstimator(Shell):
         y = y if multi_output else column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         _check_response(y)
-        checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, job.unkept, collected)
+        checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, collected)
         checked.n_features_in_, checked._precision = X.shape[1], X.precision
         if X.names is not None:
             checked.feature_names_in_ = np.array(X.names, dtype=object)

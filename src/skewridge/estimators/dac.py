@@ -11,6 +11,7 @@ import numpy as np
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag, is_lazy
+from skewridge.estimators.base import runs
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
@@ -18,6 +19,7 @@ from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.sources import predict_collection
 from skewridge.estimators.training_rows import KeepsTrainingRows
 from skewridge.execution.chunked import is_held
+from skewridge.execution.context import current
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
@@ -161,6 +163,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self.random_state = random_state
         self.verbose = verbose
 
+    @runs
     def fit(self, X: Any, y: Any) -> Self:
         """Slice the response, deal the rows, fit every node, average.
 
@@ -174,23 +177,23 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self
         """
         self._check_parameters()
-        X, y, job = self._opened(X, y)
-        checked, X, y = self._check_data(X, y, job)
-        seed = job.value("seed", lambda: draw_seed(self.random_state))
+        X, y = self._opened(X, y)
+        checked, X, y = self._check_data(X, y)
+        seed = current().value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
 
         request = self._request
         scores = row_scores(self.scoring, y)
-        sliced = self._sliced(X, y, seed, job)
+        sliced = self._sliced(X, y, seed)
         dealt_by = self._settings
-        slices, plan = plan_fit(sliced, dealt_by, X.shape[1], self._budget, job.n_threads, is_held(X))
+        slices, plan = plan_fit(sliced, dealt_by, X.shape[1], current().n_threads, is_held(X))
         partition = deal_rows(slices, plan.n_nodes, seed, dealt_by)
         centred = y - intercept
-        kernel, penalties, tuning = job.value(
-            "tuning", lambda: tune(request, dealt_by, X, centred, sliced, scores, partition, seed, job.unkept)
+        kernel, penalties, tuning = current().value(
+            "tuning", lambda: tune(request, dealt_by, X, centred, sliced, scores, partition, seed)
         )
         problem = Problem(X, centred, partition, kernel, penalties, checked._precision == np.float32)
-        coef = fit_nodes(problem, job, self._budget)
+        coef = fit_nodes(problem)
 
         self._seed = seed
         return self._remember(checked, problem, tuning, intercept, coef)
@@ -201,6 +204,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
     def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
     @overload
     def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
+    @runs
     def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
         """Return the average of the nodes' estimates.
 
@@ -219,11 +223,11 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         if is_lazy(X):
             return predict_collection(self, X)
         X = self._check_new(X)
-        prediction = self._clipped(predict_rows(self._expansion.predict, X, self._job)[:, 0] + self.intercept_)
+        prediction = self._clipped(predict_rows(self._expansion.predict, X)[:, 0] + self.intercept_)
         if not return_std:
             return prediction
         problem = replace(self._problem, X=self.X_fit_)
-        return prediction, conditional_std(problem, X, self._centred, self._job.here)
+        return prediction, conditional_std(problem, X, self._centred)
 
     def predict_nodes(self, X: Any) -> FloatArray:
         """Return every node's own estimate at X, (k, n). Needs ``keep_nodes=True``."""
@@ -271,4 +275,4 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X, self._job.here)
+        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X)

@@ -22,6 +22,7 @@ from skewridge._validation import (
     check_weights,
 )
 from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
+from skewridge.estimators.base import runs
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.column_labels import check_labels, remember_labels
 from skewridge.estimators.intervals import fit_quietly
@@ -29,7 +30,7 @@ from skewridge.estimators.node_learners import accepted_arrays, as_configured, e
 from skewridge.estimators.notebook import dealt_summary
 from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.row_keys import row_keys
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, using
 from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
@@ -127,6 +128,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         self.random_state = random_state
         self.verbose = verbose
 
+    @runs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Slice the response, deal the rows, fit a clone of the estimator to every node.
 
@@ -157,8 +159,9 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         check_n_nodes(self._settings, len(rows.y))
         seed = draw_seed(self.random_state)
 
-        sliced = self._sliced(rows.X, rows.y, seed, self._job)
-        slices, plan = plan_fit(sliced, self._settings, X.shape[1], Budget(np.inf))
+        sliced = self._sliced(rows.X, rows.y, seed)
+        with using(budget=Budget(np.inf)):
+            slices, plan = plan_fit(sliced, self._settings, X.shape[1])
         partition = deal_rows(slices, plan.n_nodes, seed, self._settings)
         seeds = np.random.SeedSequence(seed).generate_state(len(partition.allocation))
 
@@ -166,12 +169,13 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
             ids, focus = partition.node(i)
             return fit_learner(seeded(clone(self.estimator), int(seeds[i])), rows.take(ids).weighted(focus), i)
 
-        estimators = list(run(as_configured(fit_node), range(len(seeds)), self._job, "local fits"))
+        estimators = list(run(as_configured(fit_node), range(len(seeds)), "local fits"))
         self._take_over(checked)
         self.estimators_ = estimators
         self._remember_partition(partition)
         return self._keep_rows(replace(rows, X=own_rows(rows.X, given)), seed)
 
+    @runs
     def predict(self, X: Any, **predict_params: Any) -> FloatArray:
         """Return the average of the nodes' predictions.
 
@@ -203,10 +207,6 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-    @property
-    def _job(self) -> Job:
-        return Job(self.n_jobs, self.verbose)
 
     def _check_parameters(self) -> None:
         if not all(hasattr(type(self.estimator), name) for name in ("fit", "predict")):
@@ -251,11 +251,11 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         if not encodes_tables(self.estimator):
             check_plain("X", X)
 
-    def _sliced(self, X: Any, y: FloatArray, seed: int, job: Job) -> FloatArray:
+    def _sliced(self, X: Any, y: FloatArray, seed: int) -> FloatArray:
         if self.slice_on == "pilot":
             X = check_array(X, dtype=np.float64, input_name="X (sliced on a pilot, which takes numbers alone)")
             check_magnitude("X", X)
-        return super()._sliced(X, y, seed, job)
+        return super()._sliced(X, y, seed)
 
     def _keep_rows(self, rows: AnyRows, seed: int) -> Self:
         """Keep the rows for intervals; rows that came with metadata cannot be fitted again without it."""
@@ -295,4 +295,4 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
                 )
             return found.ravel()
 
-        return run(as_configured(estimate), self.estimators_, self._job, "prediction")
+        return run(as_configured(estimate), self.estimators_, "prediction")

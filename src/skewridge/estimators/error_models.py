@@ -13,6 +13,7 @@ from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen
 from skewridge.distribution.predictive import OutputDistribution, PointMasses, lattice_of, point_masses
 from skewridge.estimators.bounds import as_bounds
+from skewridge.execution.context import on_threads
 from skewridge.two_levels.noise import fit_noise, noise_scale
 
 
@@ -50,6 +51,7 @@ class ErrorModels:
     """Errors of unseen rows as an estimator keeps them, for intervals and distributions."""
 
     predict: Callable[..., Any]
+    _running: Any
     calibration_: tuple[Calibration, ...]
     _error_models: tuple[ErrorModel, ...]
     _response_edges: tuple[FloatArray, ...]
@@ -61,7 +63,8 @@ class ErrorModels:
 
     def _remember_errors(self, rows: Unseen, own: Unseen | None) -> None:
         """Keep the errors of unseen rows; the scale of their noise is learned from ``own``, rows of the fit."""
-        found = [self._error_model(rows, own, output) for output in range(rows.Y.shape[1])]
+        with self._running(), on_threads():
+            found = [self._error_model(rows, own, output) for output in range(rows.Y.shape[1])]
         self.calibration_ = tuple(calibration for calibration, _ in found)
         self._error_models = tuple(model for _, model in found)
 
@@ -85,11 +88,10 @@ class ErrorModels:
             noise = None
         else:
             columns = own.prediction[:, output], own.Y[:, output], own.weights
-            how = {"seed": self._seed, "budget": self._budget, "job": self._job}
-            noise, scale = fit_noise(own.X, *columns, level=own.levels(output), groups=own.groups, **how)
+            noise, scale = fit_noise(own.X, *columns, level=own.levels(output), groups=own.groups, seed=self._seed)
             if own is rows:
                 return noise, scale
-        return noise, noise_scale(noise, rows.X, rows.prediction[:, output], self._job.here)
+        return noise, noise_scale(noise, rows.X, rows.prediction[:, output])
 
     def _support(self, y: FloatArray, masses: PointMasses | None) -> tuple[float, float]:
         """What y stays between: bounds that were given, and ends of y that many rows share."""
@@ -108,12 +110,10 @@ class ErrorModels:
         if rows is None:
             return [np.ones(len(column)) for column in columns]
         pairs = zip(models, columns, strict=True)
-        return [noise_scale(model.noise, rows, column, self._job.here) for model, column in pairs]
+        with self._running(), on_threads():
+            return [noise_scale(model.noise, rows, column) for model, column in pairs]
 
     @property
     def _models_of_errors(self) -> tuple[ErrorModel, ...]:
         """Of every output; files of earlier versions have none."""
         return getattr(self, "_error_models", (NO_MODEL,) * len(self.calibration_))
-
-    _job: Any
-    _budget: Any

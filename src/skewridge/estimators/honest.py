@@ -17,7 +17,7 @@ from skewridge.estimators.intervals import check_in_memory
 from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import Table
-from skewridge.execution.job import Job
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.planning import LevelSize, require_memory
@@ -63,18 +63,18 @@ class HonestEstimator(KernelEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def _check_data(self, X: Any, y: Any, job: Job, **options: Any) -> tuple[Self, FloatArray, FloatArray]:
+    def _check_data(self, X: Any, y: Any, **options: Any) -> tuple[Self, FloatArray, FloatArray]:
         """Validate on a clone; rows of a table are read once, into memory."""
-        X, y, _ = self._opened(X, y)
+        X, y = self._opened(X, y)
         if not isinstance(X, Table):
-            return super()._check_data(X, y, job, **options)  # type: ignore[return-value]
+            return super()._check_data(X, y, **options)  # type: ignore[return-value]
         checked, rows = clone(self), X.load()
-        return checked, rows, self._check_table(checked, X, y, job, collected=rows, **options)
+        return checked, rows, self._check_table(checked, X, y, collected=rows, **options)
 
     def _check_size(self, n_rows: int, n_columns: int, n_outputs: int) -> None:
         """Refuse rows that the memory does not hold a fit to, before any is read."""
         self._check_parameters()
-        require_memory(self._size(n_rows, n_columns, n_outputs), self._budget, self._job)
+        require_memory(self._size(n_rows, n_columns, n_outputs))
 
     def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
         """All that memory and work of a fit depend on."""
@@ -122,8 +122,8 @@ class HonestEstimator(KernelEstimator):
 
     def _values(self, X: FloatArray) -> FloatArray:
         """Predictions of checked rows within the bounds, (n, p)."""
-        with one_blas_thread():
-            return clipped(predict_rows(self._predict_block, X, self._job.here), self._ends)
+        with one_blas_thread(), self._running(), on_threads():
+            return clipped(predict_rows(self._predict_block, X), self._ends)
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
         """Predictions of one block of rows, (n, p)."""

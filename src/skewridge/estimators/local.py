@@ -19,12 +19,13 @@ from skewridge.cells.local import (
     predict_table,
 )
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
-from skewridge.estimators.base import followed
+from skewridge.estimators.base import runs
 from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
 from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.execution.context import on_threads
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
@@ -121,7 +122,7 @@ class LocalKernelRidge(HonestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @followed
+    @runs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Learn scales and ridge on balls, cut x into cells, solve every cell.
 
@@ -145,11 +146,11 @@ class LocalKernelRidge(HonestEstimator):
         self
         """
         self._check_parameters()
-        given, (checked, X, y) = X, self._check_data(X, y, self._job, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         n_outputs = 1 if y.ndim == 1 else y.shape[1]
-        require_memory(self._size(len(kept), X.shape[1], n_outputs), self._budget, self._job)
+        require_memory(self._size(len(kept), X.shape[1], n_outputs))
         seed = draw_seed(self.random_state)
         Y = y[kept].reshape(len(kept), -1)
         found, left_out = self._fit_cells(X[kept], Y, weights, together, seed)
@@ -202,13 +203,14 @@ class LocalKernelRidge(HonestEstimator):
         self, X: FloatArray, Y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
     ) -> tuple[TableFit, FloatArray]:
         """The fit to all rows, and predictions of them by fits without them."""
-        rows, job = (X, Y, weights), self._job.here
+        rows = X, Y, weights
         scores = None if constant_outputs(Y).all() else scores_of(self.scoring, Y, weights)
         settings = LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed)
-        found = fit_table(*rows, settings=settings, scores=scores, groups=together, job=job)
-        if together is None or not is_small(together.n_draws, X.shape[1]):
-            return found, found.left_out
-        return found, predict_left_out(*rows, together, settings=settings, scores=scores, job=job)
+        with on_threads():
+            found = fit_table(*rows, settings=settings, scores=scores, groups=together)
+            if together is None or not is_small(together.n_draws, X.shape[1]):
+                return found, found.left_out
+            return found, predict_left_out(*rows, together, settings=settings, scores=scores)
 
     def _remember_cells(self, fit: LocalFit | None) -> None:
         none = np.zeros(self._forms.n_columns)

@@ -10,7 +10,7 @@ from skewridge._typing import FloatArray
 from skewridge.centers.pilot import pilot_of
 from skewridge.estimators.base import Shell
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job
+from skewridge.execution.context import current
 from skewridge.nodes.fit import spread
 from skewridge.nodes.partition import Partition, PartitionSettings
 
@@ -34,12 +34,12 @@ class PartitionedShell(Shell):
     def _settings(self) -> PartitionSettings:
         return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
 
-    def _sliced(self, X: RowData, y: FloatArray, seed: int, job: Job) -> FloatArray:
+    def _sliced(self, X: RowData, y: FloatArray, seed: int) -> FloatArray:
         """The variable that is cut into slices: y, or a pilot estimate."""
         if self.slice_on == "response":
             return y
         ones = np.ones(len(y))
-        return job.value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed, job.unkept))[:, 0]
+        return current().value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed))[:, 0]
 
     def _remember_partition(self, partition: Partition) -> None:
         self.slices_, self.allocation_ = partition.slices, partition.allocation

@@ -12,7 +12,7 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.centers.settings import CenterSettings
-from skewridge.estimators.base import followed
+from skewridge.estimators.base import runs
 from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
 from skewridge.estimators.companions import (
     as_companions,
@@ -26,8 +26,6 @@ from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import levels_summary
 from skewridge.estimators.scoring import check_scoring, scores_of
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.following import repeated
-from skewridge.execution.job import Job
 from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
@@ -142,7 +140,7 @@ class SkewRidge(HonestEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @followed
+    @runs
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, order: Any = None) -> Self:
         """Fit level 1, the local fits that see it, ridge regression, and the weights that blend them.
 
@@ -166,18 +164,16 @@ class SkewRidge(HonestEstimator):
         self
         """
         self._check_parameters()
-        job = self._job.unkept  # outputs, and folds of them, would share what a checkpoint keeps
-        given, (checked, X, y) = X, self._check_data(X, y, job, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y, multi_output=True)
         weights, kept = check_weights(sample_weight, len(X), given)
         names = companion_names(self.companions)
         check_companion_weights(self.companions, weights)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         size = self._size(len(kept), X.shape[1])
-        require_memory(size if together is None else replace(size, n_draws=together.n_draws), self._budget, job)
+        require_memory(size if together is None else replace(size, n_draws=together.n_draws))
         seed = draw_seed(self.random_state)
         rows, Y = X[kept], y[kept].reshape(len(kept), -1)
-        repeated(Y.shape[1])
-        fits = [self._fit_output(rows, column, weights, together, seed, job) for column in Y.T]
+        fits = [self._fit_output(rows, column, weights, together, seed) for column in Y.T]
         fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
         tunings = [tuning_of(fit, self._kernels, names) for fit in fits]
         for fit in fits if len(kept) < len(X) else ():  # what cannot be predicted is refused before anything changes
@@ -214,7 +210,7 @@ class SkewRidge(HonestEstimator):
         return (self.companions_,) if self._single else self.companions_
 
     def _fit_output(
-        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int, job: Job
+        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
     ) -> BlendedFit:
         with one_blas_thread():
             return fit_blended(
@@ -230,8 +226,6 @@ class SkewRidge(HonestEstimator):
                 ),
                 scores=scores_of(self.scoring, y[:, None], weights),
                 groups=together,
-                budget=self._budget,
-                job=job,
             )
 
     def _remember_levels(self, fits: list[BlendedFit], tunings: list[LevelTuning]) -> None:

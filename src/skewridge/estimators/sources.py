@@ -17,8 +17,9 @@ from skewridge._typing import FloatArray
 from skewridge.estimators.fit_identity import fit_identity
 from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import Table
-from skewridge.execution.job import Job, named_engine, running_on
+from skewridge.execution.context import current, using
 from skewridge.execution.passes import check_rows, map_rows
+from skewridge.execution.progress import followed
 from skewridge.io.csv_dialect import ReadOptions
 from skewridge.io.sources import engine_for, files_of, open_source
 
@@ -101,7 +102,7 @@ def fit_source(
     labels = {name: own for name, own in (("groups", groups), ("order", order)) if own is not None}
     identity = {} if checkpoint is None else fit_identity(estimator, X, y, weights.get("sample_weight"), labels)
     store = None if checkpoint is None else Checkpoint(checkpoint, identity)
-    with running_on(engine if check_size is None else named_engine(), store):
+    with using(engine=engine if check_size is None else current().engine, checkpoint=store):
         return estimator.fit(X, y, **weights, **labels)
 
 
@@ -161,13 +162,13 @@ def predict_source(
     rows = X if isinstance(X, Table) else np.asarray(X)
     precision = rows.precision if isinstance(rows, Table) else rows.dtype
     task = partial(_predict_rows, estimator, return_std, precision)
-    job = Job(engine=engine, verbose=getattr(estimator, "verbose", 0))
-    try:
-        return _write_parquet(map_rows(task, [rows], job, "prediction", PREDICTED_ROWS), Path(out))
-    except ValueError:
-        if isinstance(X, Table):
-            check_rows(X, job)  # which names the row, if one is to blame
-        raise
+    with followed(getattr(estimator, "verbose", 0)), using(engine=engine):
+        try:
+            return _write_parquet(map_rows(task, [rows], "prediction", PREDICTED_ROWS), Path(out))
+        except ValueError:
+            if isinstance(X, Table):
+                check_rows(X)  # which names the row, if one is to blame
+            raise
 
 
 def files_read_by(estimator: Any) -> list[str]:

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
-from skewridge.estimators.base import KernelEstimator
+from skewridge.estimators.base import KernelEstimator, runs
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import spline_summary
 from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
@@ -141,6 +142,7 @@ class SmoothingSpline(KernelEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @runs
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Draw knots, pass over the rows once, choose the terms' weights and the penalty, solve.
 
@@ -156,7 +158,7 @@ class SmoothingSpline(KernelEstimator):
         self
         """
         self._check_parameters()
-        raw, (checked, X, y) = X, self._check_data(X, y, self._job)
+        raw, (checked, X, y) = X, self._check_data(X, y)
         features = getattr(checked, "feature_names_in_", [f"x{f}" for f in range(X.shape[1])])
         pairs = check_pairs(self.interactions, X.shape[1], features)
         full = make_model(check_splines(self.spline, X.shape[1]), pairs)
@@ -185,8 +187,6 @@ class SmoothingSpline(KernelEstimator):
                 theta=None if given is None else given[terms],
                 searches=given is None and self.theta == "auto",
                 alpha=float(self.alpha),
-                budget=self._budget,
-                job=self._job,
             )
 
         self._take_over(checked, seen[0])
@@ -207,6 +207,7 @@ class SmoothingSpline(KernelEstimator):
     def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
     @overload
     def predict(self, X: Any, return_std: bool) -> Prediction: ...
+    @runs
     def predict(self, X: Any, return_std: bool = False) -> Prediction:
         """Return the estimate; beyond the features' ranges it goes on along its tangents.
 
@@ -224,8 +225,8 @@ class SmoothingSpline(KernelEstimator):
         """
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
-        with one_blas_thread():
-            prediction = predict_rows(self._fit.predict, X, self._job.here) * self._unit + self._mean
+        with one_blas_thread(), on_threads():
+            prediction = predict_rows(self._fit.predict, X) * self._unit + self._mean
             if not np.isfinite(prediction).all():
                 raise ValueError(
                     "The spline overflows at some of these points, too far beyond the range that was fitted."
@@ -233,7 +234,7 @@ class SmoothingSpline(KernelEstimator):
             prediction = self._clipped(prediction)
             if not return_std:
                 return prediction
-            return prediction, predict_rows(self._fit.std, X, self._job.here, "standard deviations") * self._unit
+            return prediction, predict_rows(self._fit.std, X, "standard deviations") * self._unit
 
     def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""

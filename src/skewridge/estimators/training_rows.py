@@ -11,6 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge.estimators.base import KernelEstimator
 from skewridge.execution.chunked import Table
+from skewridge.execution.context import current
 from skewridge.nodes.fit import Problem
 from skewridge.ridge.expansion import Expansion
 
@@ -33,7 +34,7 @@ class KeepsTrainingRows(KernelEstimator):
             "Raise memory_limit, predict where there is more memory, or use AdaptiveKernelRidge, which keeps its "
             "centres only."
         )
-        self._budget.require(8.0 * len(X) * X.n_columns, what, remedy)
+        current().budget.require(8.0 * len(X) * X.n_columns, what, remedy)
         return X.load()
 
     @cached_property

@@ -20,8 +20,8 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice
 from skewridge.execution.chunked import RowData, Span, Table
+from skewridge.execution.context import Engine, current, using
 from skewridge.execution.dask_tasks import call, join_pieces, map_blocks, packed, split_block, sum_blocks, take_rows
-from skewridge.execution.job import Engine, engine_is_named, named_engine, running_on
 from skewridge.execution.memory import worker_task_bytes
 from skewridge.execution.passes import FAN_IN, tree_sum
 
@@ -57,12 +57,12 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
     if check_choice("name", name, ["threads", "dask"]) == "threads":
         if address is not None:
             raise ValueError(f"engine 'threads' takes no address; got {address!r}. Did you mean 'dask'?")
-        with running_on(None):
+        with using(engine=None, is_named=True):
             yield
         return
     client, is_mine = _client(address)
     try:
-        with client.as_current(), running_on(DaskEngine(client)):
+        with client.as_current(), using(engine=DaskEngine(client), is_named=True):
             yield
     finally:
         if is_mine:
@@ -71,8 +71,8 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
 
 def engine_at_hand() -> Engine | None:
     """The engine that was named, or that of a running Client; none in a worker's task, which would wait for itself."""
-    if engine_is_named() or "distributed" not in sys.modules:
-        return named_engine()
+    if current().is_named or "distributed" not in sys.modules:
+        return current().engine
     from distributed import default_client, get_worker
 
     try:
@@ -104,7 +104,7 @@ def _client(address: Any) -> tuple[Any, bool]:
 
 
 class DaskEngine:
-    """Runs tasks on the workers of a Dask cluster; see :class:`~skewridge.execution.job.Engine`."""
+    """Runs tasks on the workers of a Dask cluster; see :class:`~skewridge.execution.context.Engine`."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

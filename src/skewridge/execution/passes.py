@@ -7,6 +7,7 @@ the same bits for arrays and for tables, for any chunks, threads, workers, and a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
@@ -16,7 +17,8 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import LARGEST
 from skewridge.execution.chunked import RowData, Span, Table, is_held
-from skewridge.execution.job import Job, reported, run
+from skewridge.execution.context import current, on_threads, reported, run, where_it_pays
+from skewridge.execution.progress import stage_here
 
 BLOCK_ROWS = 2048  # rows at a time; never a function of n_jobs or memory_limit
 FAN_IN = 4  # sums that are added up to one
@@ -27,27 +29,26 @@ Result = TypeVar("Result")
 
 
 def map_rows(
-    task: Callable[..., Result], tables: Sequence[RowData], job: Job, label: str = "", size: int | None = None
+    task: Callable[..., Result], tables: Sequence[RowData], label: str = "", size: int | None = None
 ) -> Iterator[Result]:
     """Yield task(rows of the first table, rows of the second, ...) for every block of rows, in order.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.execution.job import Job
-    >>> list(map_rows(lambda X, y: len(X), [np.ones((3, 1)), np.arange(3.0)], Job(), size=2))
+    >>> list(map_rows(lambda X, y: len(X), [np.ones((3, 1)), np.arange(3.0)], size=2))
     [2, 1]
     """
     spans = blocks_of(0, len(tables[0]), size or BLOCK_ROWS)
-    if job.engine is not None:
-        return reported(job.engine.map_rows(task, tables, spans), len(spans), label, job.verbose)
-    return run(lambda block: task(*block), read_blocks(tables, spans), job, label, len(spans))
+    engine = current().engine
+    if engine is not None:
+        return reported(engine.map_rows(task, tables, spans), len(spans), label, stage_here())
+    return run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
 
 
 def sum_rows(
     task: Callable[..., Result],
     tables: Sequence[RowData],
-    job: Job,
     label: str = "",
     ends: Sequence[int] | None = None,
 ) -> list[Result]:
@@ -58,22 +59,21 @@ def sum_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.execution.job import Job
-    >>> sum_rows(lambda X: X.sum(axis=0), [np.ones((5000, 2))], Job(), ends=[2000, 5000])
+    >>> sum_rows(lambda X: X.sum(axis=0), [np.ones((5000, 2))], ends=[2000, 5000])
     [array([2000., 2000.]), array([3000., 3000.])]
     """
-    ends = [len(tables[0])] if ends is None else ends
-    most = MOST_PIECES if job.engine is None or job.checkpoint is not None else max(1, MOST_SENT // len(ends))
+    ends, how = [len(tables[0])] if ends is None else ends, current()
+    most = MOST_PIECES if how.engine is None or how.checkpoint is not None else max(1, MOST_SENT // len(ends))
     runs = [
         pieces_of(blocks_of(start, end, BLOCK_ROWS), most) for start, end in zip([0, *ends[:-1]], ends, strict=True)
     ]
-    store = None if job.checkpoint is None else job.checkpoint.sums(label)
+    store = None if how.checkpoint is None else how.checkpoint.sums(label)
     if store is not None and store.total is not None:
         totals: list[Result] = store.total
         return totals
     pieces = [piece for run_ in runs for piece in run_]
     left = [i for i in range(len(pieces)) if store is None or i not in store]
-    new = _piece_sums(task, tables, [pieces[i] for i in left], job, label)
+    new = _piece_sums(task, tables, [pieces[i] for i in left], label)
     sums = iter(_all_pieces(len(pieces), set(left), new, store))
     found = [tree_sum(islice(sums, len(run_))) for run_ in runs]
     next(sums, None)  # let the pass end
@@ -85,7 +85,6 @@ def sum_rows(
 def predict_rows(
     predict: Callable[[FloatArray], FloatArray],
     X: RowData,
-    job: Job,
     label: str = "prediction",
     row_work: float = np.inf,
 ) -> FloatArray:
@@ -96,13 +95,12 @@ def predict_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> from skewridge.execution.job import Job
-    >>> predict_rows(lambda X: X @ np.ones((2, 1)), np.eye(2), Job())
+    >>> predict_rows(lambda X: X @ np.ones((2, 1)), np.eye(2))
     array([[1.],
            [1.]])
     """
-    job = job.sized(row_work * len(X)) if is_held(X) else job
-    return np.concatenate(list(map_rows(predict, [X], job, label)))
+    with where_it_pays(row_work * len(X)) if is_held(X) else nullcontext():
+        return np.concatenate(list(map_rows(predict, [X], label)))
 
 
 def tree_sum(parts: Iterable[Any]) -> Any:
@@ -148,13 +146,13 @@ def read_blocks(tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[tu
     return zip(*(_reader(table, spans) for table in tables), strict=True)
 
 
-def extremes(X: RowData, job: Job) -> FloatArray:
+def extremes(X: RowData) -> FloatArray:
     """The least and the largest of every feature, (2, d)."""
 
     def block(rows: FloatArray) -> FloatArray:
         return np.array([rows.min(axis=0), rows.max(axis=0)])
 
-    found = np.array(list(map_rows(block, [X], job, "ranges")))
+    found = np.array(list(map_rows(block, [X], "ranges")))
     return np.array([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
 
 
@@ -180,14 +178,15 @@ def _push(levels: list[list[Any]], level: int, part: Any) -> None:
 
 
 def _piece_sums(
-    task: Callable[..., Result], tables: Sequence[RowData], pieces: list[list[Span]], job: Job, label: str
+    task: Callable[..., Result], tables: Sequence[RowData], pieces: list[list[Span]], label: str
 ) -> Iterator[Result]:
     """Yield the sum of every piece."""
-    if job.engine is not None:
-        yield from reported(job.engine.sum_rows(task, tables, pieces), len(pieces), label, job.verbose)
+    engine = current().engine
+    if engine is not None:
+        yield from reported(engine.sum_rows(task, tables, pieces), len(pieces), label, stage_here())
         return
     spans = [span for piece in pieces for span in piece]
-    results = run(lambda block: task(*block), read_blocks(tables, spans), job, label, len(spans))
+    results = run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
     for piece in pieces:
         yield tree_sum(islice(results, len(piece)))
     next(results, None)
@@ -206,15 +205,13 @@ def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any
     next(new, None)
 
 
-def stamp_rows(X: Table, job: Job) -> Table:
+def stamp_rows(X: Table) -> Table:
     """The table with a digest of every chunk, which what is read of it later is compared with."""
-    chunks = run(lambda chunk: chunk.stamped(), X.chunks, job, "stamps")
+    chunks = run(lambda chunk: chunk.stamped(), X.chunks, "stamps")
     return replace(X, chunks=tuple(chunks))
 
 
-def check_rows(
-    X: Table, job: Job, collected: FloatArray | None = None, what: str = "X"
-) -> tuple[FloatArray, FloatArray]:
+def check_rows(X: Table, collected: FloatArray | None = None, what: str = "X") -> tuple[FloatArray, FloatArray]:
     """Return every column's range, or refuse rows that are not finite, or too large, and say where.
 
     ``collected``: all rows, in memory; ``what``: the rows' name in messages.
@@ -223,9 +220,10 @@ def check_rows(
     def block(rows: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
         return np.argwhere(~(np.abs(rows) <= LARGEST))[:1], rows.min(axis=0), rows.max(axis=0)
 
-    rows, job = (X, job) if collected is None else (collected, job.here)
     least, largest = np.full(X.n_columns, np.inf), np.full(X.n_columns, -np.inf)
-    for number, (bad, low, high) in enumerate(map_rows(block, [rows], job, "checking")):
+    with nullcontext() if collected is None else on_threads():
+        found = map_rows(block, [X if collected is None else collected], "checking")
+    for number, (bad, low, high) in enumerate(found):
         if len(bad):
             row, column = int(bad[0, 0]) + number * BLOCK_ROWS, int(bad[0, 1])
             name = column if X.names is None else repr(X.names[column])

@@ -1,205 +1,227 @@
-"""One line for a whole fit: what is being done, the time it took, and the time that is left.
+"""Follow a fit: stages with fixed shares of the whole, shown on stderr or told to a function.
 
-A fit announces its work, stage by stage and part by part, in operations. A part that begins
-replaces what was announced for it by what it knows to be its work, and tells how much of it is
-done. The time that is left is the work that is left times the time of an operation so far. Work
-that runs on several threads counts for less: time goes with operations over speed-up.
+A stage is a share of the stage around it. What is done in it fills it, and what is left when it ends is filled then:
+progress never falls and ends at 100%. Where nobody follows a fit, stages do nothing.
 """
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from typing import Any, TextIO
 
-from skewridge.execution.progress_line import ProgressLine
+Watcher = Callable[[str, int, int], None]  # label, done, total
 
-Watcher = Callable[[str, int, int], None]
+SILENT = 2.0  # seconds before anything is shown on stderr
+ROUNDING = 1e-9  # of shares that are added up
 
 
-@dataclass(frozen=True)
 class Stage:
-    """Work of one kind, announced before it starts.
+    """A share of the stage around it; the whole fit is one without a label and without a stage around it.
 
-    Attributes
-    ----------
-    label : str, what is being done
-    parts : operations of every part, in the order in which parts begin
-    speedup : float, by how much threads make it faster
-    """
-
-    label: str
-    parts: Sequence[float]
-    speedup: float = 1.0
-
-
-def speedup(n_tasks: float, n_threads: int) -> float:
-    """How much faster equal tasks are on threads.
-
-    Examples
-    --------
-    >>> [speedup(n, 2) for n in (1, 2, 5)]
-    [1.0, 2.0, 1.6666666666666667]
-    """
-    return n_tasks / math.ceil(n_tasks / n_threads) if n_tasks > 1 else 1.0
-
-
-@dataclass
-class _Work:
-    """A stage: parts that have not begun, operations of those that have, operations done."""
-
-    waiting: deque[float] = field(default_factory=deque)
-    begun: float = 0.0
-    done: float = 0.0
-    speedup: float = 1.0
-
-    @property
-    def total(self) -> float:
-        return self.begun + sum(self.waiting)
-
-
-class Progress:
-    """The work of one fit, and the clock that it is measured by.
-
-    Parameters
-    ----------
-    line : ProgressLine to write on, or None
-    watcher : told the stage, the percentage that is done, and 100; or None
-    clock : returns seconds
-
-    Examples
-    --------
-    >>> seconds = iter([0.0, 1.0, 2.0, 3.0])
-    >>> progress = Progress(clock=lambda: next(seconds))
-    >>> progress.announce([Stage("learning", [10.0]), Stage("cells", [10.0, 10.0])])
-    >>> progress.begin("learning", 10.0)
-    >>> progress.advance("learning", 5.0)  # not counted: it may have compiled something
-    >>> progress.advance("learning", 5.0)
-    >>> progress.share, progress.left
-    (0.3333333333333333, 4.0)
+    Runs fill a stage that has a label of its own; one without groups others, and shows the label around it.
     """
 
     def __init__(
-        self,
-        line: ProgressLine | None = None,
-        watcher: Watcher | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, watchers: Sequence[Watcher], label: str = "", share: float = 1.0, around: Stage | None = None
     ) -> None:
-        self.repeats = 1
-        self._line, self._watcher, self._clock = line, watcher, clock
-        self._lock, self._stages = threading.Lock(), dict[str, _Work]()
-        self._start, self._aside, self._seen = clock(), 0.0, ("", -1)
-        self._now, self._told = self._start, 0.0
-        self._first: tuple[float, float] | None = None  # time and work when work was first done
+        self.watchers, self.around, self.is_filled = watchers, around, bool(label)
+        self.label = (around.label if around else "") or label
+        self.share, self.done = max(0.0, min(share, 1.0 - around.done)) if around else share, 0.0
+        self.root: Stage = around.root if around else self
+        self._lock, self._told = threading.Lock(), ("", -1)
 
-    @property
-    def is_announced(self) -> bool:
-        """True if the work is known."""
-        return bool(self._stages)
+    def advance(self, fraction: float) -> None:
+        """Count a fraction of the stage as done, and so a share of all stages around it."""
+        with self.root._lock:
+            new, stage = min(fraction, 1.0 - self.done), self
+            while stage.around is not None:
+                stage.done += new
+                new, stage = new * stage.share, stage.around
+            stage.done = min(1.0, stage.done + new)
+            state = self.label, int(100.0 * (stage.done + ROUNDING))
+            if state != stage._told:
+                stage._told = state
+                self.tell(*state, 100)
 
-    @property
-    def operations(self) -> tuple[float, float]:
-        """Operations that are done, and all."""
-        works = self._stages.values()
-        return sum(work.done for work in works), sum(work.total for work in works)
+    def tell(self, label: str, done: int, total: int) -> None:
+        """Tell everybody who follows."""
+        for watcher in self.watchers:
+            watcher(label, done, total)
 
-    @property
-    def share(self) -> float:
-        """The share of the work that is done."""
-        done, total = self._done(), self._total()
-        return min(1.0, done / total) if total else 0.0
 
-    @property
-    def left(self) -> float | None:
-        """Seconds that are left; None while nothing is known."""
-        if self._first is None:
-            return None
-        when, before = self._first
-        done = self._done()
-        if not done > before:
-            return None
-        return (self._now - self._aside - when) / (done - before) * max(0.0, self._total() - done)
+_STAGE: ContextVar[Stage | None] = ContextVar("stage", default=None)
+_WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
-    def announce(self, stages: Sequence[Stage]) -> None:
-        """Say what will be done; of fits within fits the first to speak has said it for all."""
-        with self._lock:
-            if self._stages:
-                return
-            for stage in stages:
-                waiting = deque(list(stage.parts) * self.repeats)
-                self._stages[stage.label] = _Work(waiting, speedup=stage.speedup)
 
-    def begin(self, label: str, operations: float) -> None:
-        """Begin a part: its operations replace those that were announced for it."""
-        with self._lock:
-            work = self._stages.setdefault(label, _Work())
-            if work.waiting:
-                work.waiting.popleft()
-            work.begun += operations
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Have a function told what is being done, how much of it is done, and how much there is.
 
-    def advance(self, label: str, operations: float) -> None:
-        """Count operations of a part as done, and show it."""
-        with self._lock:
-            self._now = self._clock()
-            self._stages[label].done += operations
-            if self._first is None:
-                self._first = self._now - self._aside, self._done()
-            self._show(label)
+    Examples
+    --------
+    >>> from skewridge.execution.context import run, running
+    >>> with watched(lambda label, done, total: print(label, done, total)), running():
+    ...     with stage("numbers", 0.5):
+    ...         _ = list(run(abs, [-1, 2]))
+    ...     _ = list(run(abs, [-1, 2], "others"))
+    numbers 25 100
+    numbers 50 100
+    others 1 2
+    others 2 2
+    """
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
 
-    def forget(self, label: str) -> None:
-        """Expect no further parts of a stage."""
-        with self._lock:
-            if label in self._stages:
-                self._stages[label].waiting.clear()
 
-    @contextmanager
-    def aside(self, label: str) -> Iterator[None]:
-        """Do not measure by the time that is spent inside: it is other people's work."""
-        since = self._clock()
-        if self._watcher is not None:
-            self._watcher(label, int(100 * self.share), 100)
+@contextmanager
+def followed(verbose: Any, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """Follow one fit, if somebody wants to know; a fit within a fit has no line of its own."""
+    watcher = _WATCHER.get()
+    if _STAGE.get() is not None or not (verbose or watcher):
+        yield
+        return
+    shown = shown_on(sys.stderr, clock) if verbose and sys.stderr is not None else None
+    token = _STAGE.set(Stage([own for own in (watcher, shown and shown.show) if own]))
+    try:
+        yield
+        if shown:
+            shown.finish()
+    finally:
+        _STAGE.reset(token)
+        if shown:
+            shown.close()
+
+
+def stage_here() -> Stage | None:
+    """The stage that is being worked on, if anybody follows."""
+    return _STAGE.get()
+
+
+@contextmanager
+def stage(label: str, share: float = 1.0) -> Iterator[None]:
+    """Work on a share of what is left of the stage around; at the end all of it is done. No label: of several stages."""
+    around = _STAGE.get()
+    if around is None:
+        yield
+        return
+    own = Stage(around.watchers, label, share, around)
+    token = _STAGE.set(own)
+    try:
+        yield
+    finally:
+        _STAGE.reset(token)
+    if own.done < 1.0:
+        own.advance(1.0)
+
+
+def advance(fraction: float) -> None:
+    """Count a fraction of the stage under way as done."""
+    own = _STAGE.get()
+    if own is not None and own.around is not None:
+        own.advance(fraction)
+
+
+class Lines:
+    """A line on a stream for every tenth of a fit, once it has taken two seconds.
+
+    Examples
+    --------
+    >>> seconds = iter([0.0, 1.0, 5.0, 20.0])
+    >>> lines = Lines(sys.stdout, clock=lambda: next(seconds))
+    >>> lines.show("cells", 5, 100)
+    >>> lines.show("cells", 25, 100)
+    [skewridge] cells: 25%, 5 s
+    >>> lines.finish()
+    [skewridge] done: 100%, 20 s
+    """
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._start, self._tenth = clock(), 0
+
+    def show(self, label: str, done: int, total: int) -> None:
+        """Write how much is done, if that is a tenth more than was written last."""
+        elapsed = self._clock() - self._start
+        tenth = min(9, 10 * done // total)  # the last is written at the end
+        if tenth < self._tenth:  # another run, outside of stages
+            self._tenth = 0
+        if elapsed >= SILENT and tenth > self._tenth:
+            self._tenth = tenth
+            self._write(f"{label}: {100 * done // total}%, {duration(elapsed)}")
+
+    def finish(self) -> None:
+        """Say that all is done."""
+        elapsed = self._clock() - self._start
+        if elapsed >= SILENT:
+            self._write(f"done: 100%, {duration(elapsed)}")
+
+    def close(self) -> None:
+        """Lines need no tidying up."""
+
+    def _write(self, text: str) -> None:
         try:
-            yield
-        finally:
-            with self._lock:
-                self._aside += self._clock() - since
-
-    def end(self, failed: bool = False) -> None:
-        """Leave the terminal as it was; after a failure the line stays and is ended."""
-        if self._line is not None:
-            self._line.end(self._clock() - self._start, failed)
-
-    def _done(self) -> float:
-        return sum(work.done / work.speedup for work in self._stages.values())
-
-    def _total(self) -> float:
-        return sum(work.total / work.speedup for work in self._stages.values())
-
-    def _show(self, label: str) -> None:
-        share = self._told = max(self._told, self.share)  # more work than announced is no step back
-        if self._line is not None:
-            self._line.show(label, share, self._now - self._start, self.left)
-        seen = label, int(100 * share)
-        if self._watcher is not None and seen != self._seen:
-            self._seen = seen
-            self._watcher(*seen, 100)
+            self._stream.write(f"[skewridge] {text}\n")
+            self._stream.flush()
+        except (OSError, ValueError):  # a closed stream must not end a fit
+            pass
 
 
-class Part:
-    """A part of the work under way; told by shares how much of it is done."""
+class Bar:
+    """rich's bar in a terminal, once a fit has taken two seconds; it is gone when the fit ends."""
 
-    def __init__(self, progress: Progress, label: str, operations: float) -> None:
-        self._progress, self._label = progress, label
-        self._operations = self._left = operations
-        progress.begin(label, operations)
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
 
-    def advance(self, share: float) -> None:
-        """Count a share of the part as done, as far as it is not yet."""
-        operations = min(self._left, share * self._operations)
-        self._left -= operations
-        if operations > 0.0:
-            self._progress.advance(self._label, operations)
+        self._clock, self._start, self._shown = clock, clock(), False
+        self._bars = Progress(console=Console(file=stream, force_terminal=True), transient=True)
+        self._task = self._bars.add_task("skewridge", total=100)
+
+    def show(self, label: str, done: int, total: int) -> None:
+        """Show how much is done."""
+        if not self._shown and self._clock() - self._start >= SILENT:
+            self._shown = True
+            self._bars.start()
+        self._bars.update(self._task, description=label, completed=done, total=total)
+
+    def finish(self) -> None:
+        """The bar goes when it is closed."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._shown:
+            self._bars.stop()
+
+
+def shown_on(stream: TextIO, clock: Callable[[], float]) -> Lines | Bar:
+    """A bar in a terminal where rich is installed, else lines."""
+    if stream.isatty():
+        try:
+            return Bar(stream, clock)
+        except ImportError:
+            pass
+    return Lines(stream, clock)
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    Examples
+    --------
+    >>> duration(3.21), duration(75), duration(7300)
+    ('3 s', '1 min 15 s', '2 h 1 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -8,8 +8,8 @@ import numpy as np
 
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import TINIEST
-from skewridge.execution.chunked import RowData, is_held
-from skewridge.execution.job import Job
+from skewridge.execution.chunked import RowData
+from skewridge.execution.context import where_rows_are
 from skewridge.execution.passes import extremes, sum_rows
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
@@ -102,24 +102,20 @@ def prediction_bounds(
     return found[0], found[1]
 
 
-def standard_scaling(X: RowData, weights: FloatArray, job: Job | None = None) -> Scaling:
+def standard_scaling(X: RowData, weights: FloatArray) -> Scaling:
     """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0)."""
-    job = _light(X, job or Job())
-    largest = np.abs(extremes(X, job)).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
     total = float(weights.sum())
-    mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], job, "means")[0] / total
-    [squares] = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], job, "spreads")
+    with where_rows_are(X):
+        largest = np.abs(extremes(X)).max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
+        mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], "means")[0] / total
+        [squares] = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], "spreads")
     deviation = np.sqrt(squares / total)
     varies = (deviation > CONSTANT) & (deviation * unit > 1e-300)
     return Scaling(mean * unit, np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies))
 
 
-def _light(X: RowData, job: Job) -> Job:
-    """Rows that are here are looked at here."""
-    return job.here if is_held(X) else job
-
-
-def range_rows(kernel: str, X: RowData, job: Job) -> FloatArray:
+def range_rows(kernel: str, X: RowData) -> FloatArray:
     """Two rows that span the others, (2, d), which the sobolev kernel is scaled by; none for the others."""
-    return extremes(X, _light(X, job)) if kernel == "sobolev" else np.empty((0, X.shape[1]))
+    with where_rows_are(X):
+        return extremes(X) if kernel == "sobolev" else np.empty((0, X.shape[1]))

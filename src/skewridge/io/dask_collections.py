@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge._validation import check_no_mask, check_same_order, is_lazy
 from skewridge.execution.chunked import Table, digest
-from skewridge.execution.job import Engine, Job
+from skewridge.execution.context import Engine
 from skewridge.execution.passes import BLOCK_ROWS, FAN_IN, stamp_rows
 from skewridge.io.files import check_content
 
@@ -92,7 +92,7 @@ def open_collection(
     chunks = tuple(LazyChunk(value, int(n)) for value, n in zip(values, array.chunks[0], strict=True))
     table = Table(chunks, array.shape[1], names, precision, take=None if engine is None else engine.take)
     if read_again and engine is None:  # which would hold what it has made
-        table = stamp_rows(table, Job())
+        table = stamp_rows(table)
     if is_lazy(y) and not np.array_equal(np.asarray(response), np.asarray(y.compute()), equal_nan=True):
         raise ValueError(
             "The Dask collection gives other rows, or rows in another order, whenever it is computed, so that X and y "

@@ -14,8 +14,8 @@ import numpy as np
 
 from skewridge._validation import check_plain, is_lazy
 from skewridge.execution.chunked import Table, held_numbers
+from skewridge.execution.context import Engine, current
 from skewridge.execution.dask import engine_at_hand
-from skewridge.execution.job import Engine, Job, named_engine
 from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.csv_dialect import FOUND, ReadOptions
@@ -29,7 +29,7 @@ SizeCheck = Callable[[int, int, int], None]  # rows, columns, outputs: raises wh
 
 def engine_for(source: Any) -> Engine | None:
     """The engine in use; a running Client is picked up for rows that are not in memory here."""
-    return engine_at_hand() if isinstance(source, str | os.PathLike) or is_lazy(source) else named_engine()
+    return engine_at_hand() if isinstance(source, str | os.PathLike) or is_lazy(source) else current().engine
 
 
 def open_source(
@@ -49,16 +49,16 @@ def open_source(
     if isinstance(source, str | os.PathLike):
         files = open_files(source, options)
         columns, targets = pick(list(files.types), target, features, files.index)
-        table, job = _table(files, columns, engine), Job(engine=engine)
+        table = _table(files, columns, engine)
         if check_size is not None:
             check_size(*table.shape, len(targets) or n_outputs(target))
         if read_again:
-            table = stamp_rows(table, job)
+            table = stamp_rows(table)
         if not targets:
             return table, target
         response = _table(files, targets, engine)
-        Y = np.concatenate(list(map_rows(np.asarray, [response], job, "response", READ_ROWS)))
-        check_rows(response, job, Y, "y")
+        Y = np.concatenate(list(map_rows(np.asarray, [response], "response", READ_ROWS)))
+        check_rows(response, Y, "y")
         return table, Y if isinstance(target, list | tuple) else Y[:, 0]
     named, lazy = hasattr(source, "columns"), is_lazy(source)
     X, y = _split_columns(source if named or lazy else np.asarray(source), target, features)

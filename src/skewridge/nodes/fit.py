@@ -13,8 +13,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData, Table
-from skewridge.execution.job import Job, run
-from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.context import current, run, using
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.partition import Partition
@@ -50,19 +49,20 @@ class Problem:
         return factorise(self.kernel, self.X[rows], float(self.penalties[i]), weights, workspace=workspace, node=i)
 
 
-def fit_nodes(problem: Problem, job: Job, budget: Budget = MACHINE) -> FloatArray:
+def fit_nodes(problem: Problem) -> FloatArray:
     """Solve every node on its own rows, largest first; all coefficients, (N~,), node after node.
 
     Rows of a table, or for another engine, are gathered for some nodes at a time.
     """
     partition = problem.partition
-    layout = make_layout(problem.kernel, problem.X, problem.single, float(problem.penalties.min()), job.unkept)
+    with using(checkpoint=None):
+        layout = make_layout(problem.kernel, problem.X, problem.single, float(problem.penalties.min()))
     own = problem.y, partition.weights, problem.penalties, partition.allocation
-    if isinstance(problem.X, Table) or job.engine is not None or job.checkpoint is not None:
+    if isinstance(problem.X, Table) or current().engine is not None or current().checkpoint is not None:
         work = Work(problem.kernel, layout, *own, partition.slices.labels, partition.dealing)
-        return solve_shares(work, problem.X, budget, job)
+        return solve_shares(work, problem.X)
     nodes, workspace = make_nodes(problem.kernel, problem.X, *own, layout), Workspace()
-    for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), job, "local fits"):
+    for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), "local fits"):
         pass
     return nodes.coef.astype(np.float64, copy=False)
 
@@ -73,11 +73,9 @@ def average_nodes(problem: Problem, coef: FloatArray) -> FloatArray:
     return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
 
 
-def node_estimates(
-    nodes: Sequence[NodeFit], kernel: Kernel, X_fit: RowData, X: FloatArray, job: Job
-) -> Iterator[FloatArray]:
+def node_estimates(nodes: Sequence[NodeFit], kernel: Kernel, X_fit: RowData, X: FloatArray) -> Iterator[FloatArray]:
     """Every node's own estimate at X, in node order."""
-    return run(lambda fit: kernel.matvec(X, X_fit[fit.rows], fit.coef), nodes, job, "node estimates")
+    return run(lambda fit: kernel.matvec(X, X_fit[fit.rows], fit.coef), nodes, "node estimates")
 
 
 def spread(estimates: Iterator[FloatArray]) -> FloatArray:
@@ -90,16 +88,16 @@ def spread(estimates: Iterator[FloatArray]) -> FloatArray:
     return np.sqrt(scatter / max(1, count - 1))
 
 
-def conditional_std(problem: Problem, X: FloatArray, centred: bool, job: Job) -> FloatArray:
+def conditional_std(problem: Problem, X: FloatArray, centred: bool) -> FloatArray:
     """The standard deviation of the average at X, (n,), given the inputs and the allocation.
 
     ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again,
     once for the noise and once for every block of new points that 256 MB of influences can hold.
     """
-    return np.sqrt(relative_variance(problem, X, centred, job)) * noise_std(problem, job)
+    return np.sqrt(relative_variance(problem, X, centred)) * noise_std(problem)
 
 
-def noise_std(problem: Problem, job: Job) -> float:
+def noise_std(problem: Problem) -> float:
     """Sigma: the nodes' squared residuals over their residual degrees of freedom, every row counted once.
 
     Where the nodes cannot follow the truth their bias counts as noise.
@@ -115,12 +113,12 @@ def noise_std(problem: Problem, job: Job) -> float:
         unexplained = ridge * squared_columns(lower_inverse(factor))  # 1 - A_ii, A the node's hat matrix
         return float(np.sum(residual**2 / n_holding[rows])), float(np.sum(unexplained / n_holding[rows]))
 
-    sums = np.array(list(run(local, range(len(problem.partition.allocation)), job, "noise")))
+    sums = np.array(list(run(local, range(len(problem.partition.allocation)), "noise")))
     squares, freedom = sums.sum(axis=0)
     return scale * float(np.sqrt(squares / freedom))
 
 
-def relative_variance(problem: Problem, X: FloatArray, centred: bool, job: Job) -> FloatArray:
+def relative_variance(problem: Problem, X: FloatArray, centred: bool) -> FloatArray:
     """sum_i a_i(x)^2 at every x, (n,): the conditional variance of the average over that of the noise, exactly.
 
     Rows of one node alone are squared at once, the others when all is added.
@@ -134,7 +132,7 @@ def relative_variance(problem: Problem, X: FloatArray, centred: bool, job: Job) 
             return cholesky_solve(problem.factor(i, workspace), problem.kernel.cross(X, problem.X[allocation[i]])) / k
 
         shared, total, squares = np.zeros((len(X), n_shared)), np.zeros(len(X)), np.zeros(len(X))
-        for rows, influence in zip(allocation, run(local, range(k), job, "influence of rows"), strict=True):
+        for rows, influence in zip(allocation, run(local, range(k), "influence of rows"), strict=True):
             several = n_holding[rows] > 1
             total += influence.sum(axis=1)
             squares += np.sum(influence[:, ~several] ** 2, axis=1)

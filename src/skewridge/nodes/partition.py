@@ -11,7 +11,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_integer, check_real, format_bytes, is_auto
-from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.context import current
 from skewridge.response.allocation import Allocation, Dealing, allocate, expected_node_size, inclusion_probability
 from skewridge.response.slices import MAX_OVERSAMPLING, Slices, check_slice_rule, slice_quietly, slice_response
 
@@ -107,7 +107,6 @@ def plan_fit(
     y: FloatArray,
     settings: PartitionSettings,
     n_features: int,
-    budget: Budget = MACHINE,
     n_workers: int = 1,
     in_memory: bool = True,
 ) -> tuple[Slices, Plan]:
@@ -116,7 +115,7 @@ def plan_fit(
     slices = slice_response(y, settings.slices, settings.oversampling)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
     plan = make_plan(slices, k, n_features, settings.max_per_slice, n_workers, in_memory)
-    refusal = memory_refusal(y, slices, settings, plan, budget, n_workers, in_memory)
+    refusal = memory_refusal(y, slices, settings, plan, n_workers, in_memory)
     if refusal is not None:
         raise MemoryError(refusal)
     return slices, plan
@@ -194,7 +193,6 @@ def memory_refusal(
     slices: Slices,
     settings: PartitionSettings,
     plan: Plan,
-    budget: Budget,
     n_workers: int,
     in_memory: bool = True,
 ) -> str | None:
@@ -202,7 +200,7 @@ def memory_refusal(
 
     Rows that are read when they are needed take a quarter of the memory.
     """
-    budget = budget if in_memory else budget.beside_rows
+    budget = current().budget if in_memory else current().budget.beside_rows
     if budget.holds(plan.n_bytes):
         return None
 

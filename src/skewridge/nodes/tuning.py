@@ -18,7 +18,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice, warn_user
 from skewridge.execution.chunked import RowData, Table, prefetch
-from skewridge.execution.job import Job, run
+from skewridge.execution.context import run, where_it_pays
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel, median_bandwidth, penalty_rule
@@ -161,14 +161,13 @@ def tune(
     scores: FloatArray,
     partition: Partition,
     seed: int,
-    job: Job,
 ) -> tuple[Kernel, FloatArray, Tuning]:
     """The kernel, every node's penalty, (k,), and how they were chosen, for centred y and how much each row counts."""
     k, free, scoring = len(partition.allocation), settings.kernel in BANDWIDTH_FREE, scoring_name(settings.scoring)
     width: Any = settings.bandwidth
     if isinstance(width, str):
         width = None if free else median_bandwidth(X, settings.kernel, seed)
-    base = make_kernel(settings.kernel, range_rows(settings.kernel, X, job), width, settings.degree)
+    base = make_kernel(settings.kernel, range_rows(settings.kernel, X), width, settings.degree)
     given = settings.penalty
     fixed = float(penalty_rule(settings.kernel, *X.shape) if isinstance(given, str) else given)
     if not settings.chooses or len(y) < FEWEST_ROWS or not np.ptp(y):
@@ -176,10 +175,10 @@ def tune(
         return base, np.full(k, fixed), Tuning(criterion, scoring, none, none, empty, empty, base.bandwidth, fixed)
 
     scale = float(2.0 ** np.floor(np.log2(np.abs(y).max())))  # squares of tiny responses must not vanish
-    size = np.mean(np.concatenate(list(map_rows(base.diagonal, [X], job, "diagonal")))) if free else 1.0
+    size = np.mean(np.concatenate(list(map_rows(base.diagonal, [X], "diagonal")))) if free else 1.0
     penalties = PENALTIES * size if settings.searches_penalty else np.array([fixed])
     trials = make_trials(settings.criterion, sliced, partition, dealt_by, seed)
-    search = Search(settings.criterion, X, y / scale, scores, trials, base, penalties, job)
+    search = Search(settings.criterion, X, y / scale, scores, trials, base, penalties)
     n_nodes = int(np.clip(SCREENING_ROWS / (len(partition.allocation.rows) / k), *SCREENING_NODES))  # few large ones
     bandwidth = search.best_bandwidth(n_nodes) if settings.searches_bandwidth else base.bandwidth
     search.widen([bandwidth], FINAL_NODES)
@@ -233,10 +232,9 @@ class Search:
         trials: list[Trial],
         base: Kernel,
         penalties: FloatArray,
-        job: Job,
     ) -> None:
         self.criterion, self.X, self.y, self.scores = criterion, X, y, scores
-        self.trials, self.base, self.penalties, self.job = trials, base, penalties, job
+        self.trials, self.base, self.penalties = trials, base, penalties
         self.alike = every_row_alike(y)
         self.risks: dict[float | None, Risk] = {}
         self.plain: dict[float | None, Risk] = {}
@@ -309,8 +307,8 @@ class Search:
             (self.X[ids], self.y[ids], weights, None if leverages_of is None else shared_places(ids, leverages_of)[0])
             for ids, weights in nodes
         )
-        job = self.job.sized(len(bandwidths) * sum(4 / 3 * len(ids) ** 3 for ids, _ in nodes))
-        return list(run(along_penalties, gathered, job, "tuning", len(nodes)))
+        with where_it_pays(len(bandwidths) * sum(4 / 3 * len(ids) ** 3 for ids, _ in nodes)):
+            return list(run(along_penalties, gathered, "tuning", len(nodes)))
 
     def evaluate(self, bandwidths: Bandwidths, scores: FloatArray) -> list[Risk]:
         """The criterion along the penalties at bandwidths just tried, over the rows of all trials."""
@@ -361,9 +359,10 @@ class Search:
         starts = range(0, len(trial.rows), BLOCK_ROWS)
         blocks = ((start, *(part[start : start + BLOCK_ROWS] for part in own)) for start in starts)
         values = len(trial.rows) * sum(map(len, nodes)) * len(bandwidths)
-        job = self.job.sized(values * (60.0 + 2 * len(self.penalties)))
+        with where_it_pays(values * (60.0 + 2 * len(self.penalties))):
+            found = run(sum_block, blocks, "judging", len(starts))
         products, means = np.zeros(1), np.zeros(1)
-        for more_products, more_means in run(sum_block, blocks, job, "judging", len(starts)):
+        for more_products, more_means in found:
             products, means = products + more_products, means + more_means
         return products, means
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData, is_held
-from skewridge.execution.job import Job
+from skewridge.execution.context import where_rows_are
 from skewridge.execution.passes import map_rows
 
 Hashes = npt.NDArray[np.uint64]
@@ -30,7 +30,6 @@ def distinct_rows(
     tables: Sequence[RowData],
     weights: FloatArray,
     seed: int,
-    job: Job | None = None,
     *,
     groups: IntArray | None = None,
 ) -> tuple[IntArray, FloatArray, IntArray]:
@@ -49,9 +48,8 @@ def distinct_rows(
     >>> rows[member].tolist()
     [0, 1, 0]
     """
-    job = job or Job()
-    job = job.here if all(is_held(table) for table in tables) else job
-    first, second = _row_hashes(tables, groups, seed, job)
+    with where_rows_are(*tables):
+        first, second = _row_hashes(tables, groups, seed)
     order = np.lexsort((second, first))
     new = _changes(first[order]) | _changes(second[order])
     small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
@@ -60,24 +58,24 @@ def distinct_rows(
     return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
 
 
-def _row_hashes(tables: Sequence[RowData], groups: IntArray | None, seed: int, job: Job) -> tuple[Hashes, Hashes]:
+def _row_hashes(tables: Sequence[RowData], groups: IntArray | None, seed: int) -> tuple[Hashes, Hashes]:
     """Two hashes a row of the ranks of all columns of all tables, and of its group."""
     states = [_keyed(len(tables[0]), key) for key in (seed, seed + _SECOND_KEY)]
-    for column in chain(_columns(tables, job), [] if groups is None else [groups]):
+    for column in chain(_columns(tables), [] if groups is None else [groups]):
         ranks = np.unique(column + 0.0, return_inverse=True)[1].astype(np.uint64)  # -0.0 and 0.0 are one number
         for state in states:
             _stir(state, ranks)
     return states[0], states[1]
 
 
-def _columns(tables: Sequence[RowData], job: Job) -> Iterator[FloatArray]:
+def _columns(tables: Sequence[RowData]) -> Iterator[FloatArray]:
     """Yield all columns of all tables one by one; rows that are not in memory are read for several at a time."""
     for table in tables:
         n_rows, d = table.shape
         size = d if is_held(table) else max(1, _COLUMN_NUMBERS // n_rows)
         for start in range(0, d, size):
             taken = partial(_taking, slice(start, start + size))
-            yield from np.concatenate(list(map_rows(taken, [table], job, "distinct rows"))).T
+            yield from np.concatenate(list(map_rows(taken, [table], "distinct rows"))).T
 
 
 def _taking(columns: slice, rows: FloatArray) -> FloatArray:

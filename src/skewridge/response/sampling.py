@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.grouping import apart, deal_groups
 from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
@@ -121,7 +120,6 @@ def candidate_rows(
     weights: FloatArray,
     rule: object,
     seed: int,
-    job: Job | None = None,
     *,
     groups: IntArray | None = None,
 ) -> CandidateRows:
@@ -145,7 +143,7 @@ def candidate_rows(
     >>> sorted(X[found.rows, 0].tolist()), sorted(found.weights.tolist())
     ([1.0, 2.0], [1.0, 2.0])
     """
-    rows, _, member = distinct_rows([X], weights, seed, job, groups=groups)
+    rows, _, member = distinct_rows([X], weights, seed, groups=groups)
     totals = member_sums(member, weights) if len(rows) < len(member) else weights[rows]
     labels = _labels(member_means(rows, member, Y, weights), totals, rule)
     own = None if groups is None else apart(groups[rows])

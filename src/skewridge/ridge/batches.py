@@ -15,8 +15,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job, reported, run
-from skewridge.execution.memory import GATHERED, Budget, require_on_worker
+from skewridge.execution.context import current, on_threads, reported, run
+from skewridge.execution.memory import GATHERED, require_on_worker
+from skewridge.execution.progress import stage_here
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, Dealing, first_dealt, ranks_of
 from skewridge.ridge.coordinates import PointLayout
@@ -64,18 +65,19 @@ class Work:
         return ids, Share(names, self.kernel, self.layout, self.y[ids], weights, self.penalties[names], local)
 
 
-def solve_shares(work: Work, X: RowData, budget: Budget, job: Job) -> FloatArray:
+def solve_shares(work: Work, X: RowData) -> FloatArray:
     """The coefficients of all nodes, (N~,), node after node, with rows gathered within a share of the memory.
 
     With a checkpoint, nodes are kept as they are solved, and not solved again.
     """
     coef = np.empty(len(work.allocation.rows))
-    store = None if job.checkpoint is None else job.checkpoint.parts("nodes")
+    checkpoint = current().checkpoint
+    store = None if checkpoint is None else checkpoint.parts("nodes")
     done = [] if store is None else [store.kept(i) for i in store]
     for names, found in done:
         _fill(coef, work.allocation, names, found)
     left = np.setdiff1d(np.arange(len(work.allocation)), [i for names, _ in done for i in names])
-    for names, found in _solved(work, X, left, budget, job):
+    for names, found in _solved(work, X, left):
         _fill(coef, work.allocation, names, found)
         if store is not None:
             store.keep(int(names[0]), (names, found))
@@ -84,16 +86,17 @@ def solve_shares(work: Work, X: RowData, budget: Budget, job: Job) -> FloatArray
 
 def solve_share(X: FloatArray, share: Share) -> list[FloatArray]:
     """Every node's coefficients, one node after the other."""
-    return [found for _, part in solved_batches(X, share, Job()) for found in part]
+    return [found for _, part in solved_batches(X, share) for found in part]
 
 
-def solved_batches(X: FloatArray, share: Share, job: Job) -> Iterator[tuple[IntArray, list[FloatArray]]]:
+def solved_batches(X: FloatArray, share: Share) -> Iterator[tuple[IntArray, list[FloatArray]]]:
     """Yield some nodes and their coefficients, as they are solved on the threads of this process."""
     nodes = make_nodes(
         share.kernel, X, share.y, share.weights, share.penalties, share.allocation, share.layout, share.names
     )
     batches, workspace, starts = nodes.batches(), Workspace(), share.allocation.starts
-    done = run(lambda batch: nodes.solve(batch, workspace), batches, job.here, "local fits")
+    with on_threads():
+        done = run(lambda batch: nodes.solve(batch, workspace), batches, "local fits")
     for batch, _ in zip(batches, done, strict=True):
         yield share.names[batch], [nodes.coef[starts[i] : starts[i + 1]].astype(np.float64) for i in batch]
 
@@ -114,35 +117,34 @@ def divided(allocation: Allocation, names: IntArray, most_rows: float, most_work
     return np.split(names, cuts)
 
 
-def _solved(
-    work: Work, X: RowData, names: IntArray, budget: Budget, job: Job
-) -> Iterator[tuple[IntArray, list[FloatArray]]]:
+def _solved(work: Work, X: RowData, names: IntArray) -> Iterator[tuple[IntArray, list[FloatArray]]]:
     if not len(names):
         return
-    if job.engine is not None:
-        yield from _solved_there(work, X, names, job)
+    if current().engine is not None:
+        yield from _solved_there(work, X, names)
         return
-    for part in divided(work.allocation, names, rows_within(GATHERED * budget.allowed, X.shape[1])):
+    for part in divided(work.allocation, names, rows_within(GATHERED * current().budget.allowed, X.shape[1])):
         ids, share = work.share(part)
-        yield from solved_batches(X[ids], share, job)
+        yield from solved_batches(X[ids], share)
 
 
-def _solved_there(work: Work, X: RowData, names: IntArray, job: Job) -> Iterator[tuple[IntArray, list[FloatArray]]]:
+def _solved_there(work: Work, X: RowData, names: IntArray) -> Iterator[tuple[IntArray, list[FloatArray]]]:
     """Nodes solved by workers: those that hold rows tell where they go, and others solve what comes to them."""
-    assert job.engine is not None
+    engine = current().engine
+    assert engine is not None
     assert work.labels is not None
     assert work.dealing is not None
     sizes = work.allocation.sizes[names].astype(np.float64)
-    spare = _spare_bytes(float(sizes.max()), X.shape[1], job)
-    most_work = float(np.sum(sizes**3)) / max(SHARES, SHARES_A_THREAD * job.engine.n_threads)
+    spare = _spare_bytes(float(sizes.max()), X.shape[1], engine.task_bytes)
+    most_work = float(np.sum(sizes**3)) / max(SHARES, SHARES_A_THREAD * engine.n_threads)
     parts = divided(work.allocation, names, rows_within(spare, X.shape[1]), most_work)
     ranks = ranks_of(work.labels, work.dealing.counts)
     tables = [X, work.y, work.labels, ranks, np.ones(len(ranks)) if work.weights is None else work.weights]
     plain = work.weights is None
     joins = [Join(part, work.kernel, work.layout, work.penalties[part], work.dealing, plain) for part in parts]
     n_bytes = [8.0 * (X.shape[1] + 6) * float(work.allocation.sizes[part].sum()) for part in parts]
-    found = job.engine.shuffle(Split(work.dealing, tuple(parts)), tables, joins, n_bytes)
-    for part, coefs in zip(parts, reported(found, len(parts), "local fits", job.verbose), strict=True):
+    found = engine.shuffle(Split(work.dealing, tuple(parts)), tables, joins, n_bytes)
+    for part, coefs in zip(parts, reported(found, len(parts), "local fits", stage_here()), strict=True):
         order = np.argsort(-work.allocation.sizes[part], kind="stable")  # a share's nodes are solved largest first
         yield part[order], coefs
 
@@ -201,10 +203,9 @@ class Join:
         return solve_share(X, Share(self.names, self.kernel, self.layout, y, weights, self.penalties, local))
 
 
-def _spare_bytes(largest: float, n_features: int, job: Job) -> float:
+def _spare_bytes(largest: float, n_features: int, there: float) -> float:
     """Bytes a worker has left for rows beside the largest node's matrix; refuse workers that it does not fit in."""
-    assert job.engine is not None
-    needed, there = 8.0 * largest * (largest + 4 * n_features + 4), job.engine.task_bytes
+    needed = 8.0 * largest * (largest + 4 * n_features + 4)
     require_on_worker(needed, there, f"A node of {largest:,.0f} rows needs", "or raise n_nodes")
     return max(GATHERED * there, needed - 8.0 * largest**2)
 

@@ -14,12 +14,9 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.execution.chunked import RowData
-from skewridge.execution.following import part
-from skewridge.execution.job import Job
 from skewridge.execution.passes import sum_rows
 from skewridge.linalg.cholesky import cholesky, cholesky_solve, lower_solve, lower_square
 from skewridge.ridge.lowrank import Basis
-from skewridge.ridge.work import FITTING, values_work
 
 PRECISION = 1e-9  # share of the first error, in the preconditioner's norm, at which steps end
 LEAST_PRECISION = 1e-6  # that will do where rounding leaves no more: further steps would not help
@@ -50,7 +47,6 @@ class Normal:
     weights: FloatArray
     ridge: float
     factor: FloatArray
-    job: Job
 
     def pulled(self, beta: FloatArray, targets: FloatArray | None, label: str) -> FloatArray:
         """F'w(targets - F beta), (q, r), for targets (N, q); None for targets of 0."""
@@ -60,8 +56,7 @@ class Normal:
             return product.residual_moments(X, weights, *(wanted or [np.zeros((len(X), len(beta)))]))
 
         tables = [self.X, self.weights] if targets is None else [self.X, self.weights, targets]
-        with part(FITTING, values_work(len(self.X), *self.basis.centers.shape)):
-            sums = sum_rows(block, tables, self.job, label)[0]
+        sums = sum_rows(block, tables, label)[0]
         return lower_solve(self.basis.factor, sums)
 
     def __call__(self, beta: FloatArray, label: str) -> FloatArray:

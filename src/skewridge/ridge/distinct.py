@@ -12,7 +12,6 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.grouping import apart
 from skewridge.response.sampling import member_means, member_sums
@@ -75,7 +74,6 @@ def collapse_rows(
     Y: FloatArray,
     weights: FloatArray,
     seed: int,
-    job: Job | None = None,
     *,
     groups: IntArray | None = None,
 ) -> DistinctRows:
@@ -93,7 +91,7 @@ def collapse_rows(
     >>> found.within
     array([6.])
     """
-    rows, _, member = distinct_rows([X], weights, seed, job, groups=groups)
+    rows, _, member = distinct_rows([X], weights, seed, groups=groups)
     rows, member = rows.astype(np.int64), member.astype(np.int64)
     frequencies = member_sums(member, weights)
     means = member_means(rows, member, Y, weights)

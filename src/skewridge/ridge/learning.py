@@ -14,7 +14,7 @@ import numpy as np
 from skewridge._permutation import shuffle
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.following import advance, part
+from skewridge.execution.progress import advance, stage
 from skewridge.features.scaling import unit_responses
 from skewridge.kernels import BANDWIDTH_FREE, Kernel
 from skewridge.response.grouping import share_groups
@@ -22,7 +22,6 @@ from skewridge.ridge.adam import Adam
 from skewridge.ridge.draws import Balls, Draws, RandomBatches, Sample, batch_rows
 from skewridge.ridge.learned_kernel import LearnedKernel
 from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
-from skewridge.ridge.work import step_work
 
 N_STEPS = 100
 FIRST_RATE, LAST_RATE = 0.1, 0.03
@@ -36,7 +35,6 @@ LEAST_HINT = 1e-3  # of the largest scale of that fit
 MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
 RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
 PAIRS = 2000  # of rows that the median distance is taken over
-LEARNING, LEARNING_LOCALLY = "learning scales", "learning local scales"
 
 
 @dataclass(frozen=True)
@@ -146,22 +144,9 @@ def learn_kernel(
     draws = _draws(rows, local, batch_size or batch_rows(*Z.shape), seed)
     theta, losses = start.theta, np.full(n_steps, np.nan)
     if len(Z) > 1 and rows.Y.shape[1] and start.free.any():
-        work = learning_work(len(Z), Z.shape[1], local, n_steps, batch_size)
-        with one_blas_thread(), part(LEARNING_LOCALLY if local else LEARNING, work):
+        with one_blas_thread(), stage("learning local scales" if local else "learning scales", 0.5 if local else 0.35):
             theta, losses = _descend(rows, draws, start, n_steps)
     return _as_learned(rows, theta, losses)
-
-
-def learning_work(
-    n_rows: int,
-    n_features: int,
-    local: bool = False,
-    n_steps: int = N_STEPS,
-    batch_size: int | None = None,
-) -> float:
-    """Operations of learning a kernel, for progress."""
-    batch = min(n_rows, batch_size or batch_rows(n_rows, n_features))
-    return n_steps * step_work(batch, n_features, n_rows if local else 0)
 
 
 def _check_given(scales: FloatArray | None, ridge: float | None, d: int) -> None:

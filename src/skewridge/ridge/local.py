@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.execution.job import Job
 from skewridge.kernels import Kernel, loops, squared_norms
 from skewridge.linalg.cholesky import NOT_FINITE, NotPositiveDefinite, cholesky, routine_address
 from skewridge.response.allocation import Allocation
@@ -149,7 +148,7 @@ def make_nodes(
     names: IntArray | None = None,
 ) -> Nodes:
     """Prepare the nodes; rows are seen in a layout that is made of these rows where none is given."""
-    layout = make_layout(kernel, X, False, 0.0, Job()) if layout is None else layout
+    layout = make_layout(kernel, X, False, 0.0) if layout is None else layout
     points = layout.points(kernel, X)
     norms = squared_norms(points) if layout.blas else np.empty(0, dtype=points.dtype)
     weights = np.empty(0) if weights is None else weights

@@ -9,6 +9,7 @@ The seam: :func:`sum_features` passes the data; :func:`ridge_path` knows no data
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData, is_held
-from skewridge.execution.job import Job
+from skewridge.execution.context import where_it_pays
 from skewridge.execution.passes import sum_rows
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import (
@@ -165,7 +166,6 @@ def sum_features(
     X: RowData,
     Y: FloatArray,
     weights: FloatArray,
-    job: Job,
     label: str = "sums",
     penalty: float | None = None,
 ) -> Sums:
@@ -177,18 +177,16 @@ def sum_features(
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
     kernel, centers = basis.kernel, basis.centers
     features_of = (lambda X: kernel.cross(X, centers)) if late else basis.summed_features  # raw values need no factor
-    raw = _sums(features_of, X, Y, weights, None, job, label, len(basis.kept))[0]
+    raw = _sums(features_of, X, Y, weights, None, label, len(basis.kept))[0]
     if not late:
         return raw
     cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
     return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
 
 
-def sum_by_fold(
-    basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int], job: Job
-) -> list[Sums]:
+def sum_by_fold(basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int]) -> list[Sums]:
     """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
-    return _sums(basis.summed_features, X, Y, weights, ends, job, "choosing", len(basis.kept))
+    return _sums(basis.summed_features, X, Y, weights, ends, "choosing", len(basis.kept))
 
 
 def sum_blocks(
@@ -196,11 +194,10 @@ def sum_blocks(
     X: RowData,
     Y: FloatArray,
     weights: FloatArray,
-    job: Job,
     label: str,
 ) -> Sums:
     """Sum what a function makes of the rows, block by block; it must return arrays of its own, which are changed."""
-    return _sums(features_of, X, Y, weights, None, job, label)[0]
+    return _sums(features_of, X, Y, weights, None, label)[0]
 
 
 def _sums(
@@ -209,12 +206,10 @@ def _sums(
     Y: FloatArray,
     weights: FloatArray,
     ends: Sequence[int] | None,
-    job: Job,
     label: str,
     width: int = 0,
 ) -> list[Sums]:
     """Sums for every run of rows; ``width`` is the number of features, where that is known."""
-    job = job.sized(len(X) * width * (2.0 * width + 60.0)) if width and is_held(X) else job
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
         counted = weights > 0
@@ -227,7 +222,9 @@ def _sums(
         targets = np.column_stack([Y, np.ones(len(root))]) * root
         return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
 
-    return sum_rows(block, [X, Y, weights], job, label, ends)
+    light = bool(width) and is_held(X)
+    with where_it_pays(len(X) * width * (2.0 * width + 60.0)) if light else nullcontext():
+        return sum_rows(block, [X, Y, weights], label, ends)
 
 
 def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> FloatArray:

@@ -9,15 +9,13 @@ GCV = (RSS / N) / (1 - alpha tr A / N)^2, A the smoother. Rows are passed over o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy.optimize import brentq, minimize
 
 from skewridge._typing import FloatArray
-from skewridge.execution.job import AHEAD, Job
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import AHEAD, current, using
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.features.scaling import CONSTANT
 from skewridge.ridge.lowrank import sum_blocks
@@ -85,17 +83,15 @@ def fit_rows(
     theta: FloatArray | None = None,
     searches: bool = True,
     alpha: float = ALPHA,
-    budget: Budget,
-    job: Job,
 ) -> SplineFit:
     """Return the spline of some rows and knots in [0, 1]; a fit that needs more memory than there is is refused.
 
     A weight for every term and then the penalty are chosen by GCV where they are not given.
     """
     features = make_features(model, knots)
-    job = affordable(job, features, len(X), budget)
-    free = make_free(model, X, weights)
-    task = Task(features, free, X, y, weights, alpha, job)
+    with using(n_jobs=affordable_threads(features, len(X))):
+        free = make_free(model, X, weights)
+        task = Task(features, free, X, y, weights, alpha)
     n_steps, converged = 0, True
     if theta is not None:
         theta = theta[features.places]
@@ -130,8 +126,8 @@ def fit_rows(
     )
 
 
-def affordable(job: Job, features: Features, n_rows: int, budget: Budget) -> Job:
-    """Return the job on as many threads as the memory allows; refuse a fit that is too large for one.
+def affordable_threads(features: Features, n_rows: int) -> int:
+    """As many of the threads asked for as the memory allows; refuse a fit that is too large for one.
 
     A fit holds squares of the number of features, blocks, and the rows.
     """
@@ -140,8 +136,8 @@ def affordable(job: Job, features: Features, n_rows: int, budget: Budget) -> Job
     shared = 8.0 * (4 * len(features) ** 2 + rows)
     own = 8.0 * (AHEAD * len(features) ** 2 + BLOCK_ROWS * (2 * len(features) + (n_terms + 2) * len(knots)))
     what = f"{n_terms} terms with {len(knots):,} knots need {{need}}"
-    budget.require(shared + own, what, "Take fewer knots (n_knots) or fewer interactions.")
-    return replace(job, n_jobs=budget.threads(lambda n: shared + n * own, effective_n_jobs(job.n_jobs)))
+    current().budget.require(shared + own, what, "Take fewer knots (n_knots) or fewer interactions.")
+    return current().budget.threads(lambda n: shared + n * own, current().n_threads)
 
 
 class Task:
@@ -160,14 +156,13 @@ class Task:
         y: FloatArray,
         weights: FloatArray,
         alpha: float,
-        job: Job,
     ) -> None:
         S = free(X)
         self.level = np.zeros(S.shape[1])
         for _ in range(2):  # the second round takes out what rounding left
             self.level = self.level + S.T @ (weights * (y - S @ self.level))
         left = y - S @ self.level
-        sums = sum_blocks(features, X, np.column_stack([left, S]), weights, job, "spline")
+        sums = sum_blocks(features, X, np.column_stack([left, S]), weights, "spline")
         FS = sums.cross[:, 1:-1]
         self.lines: FloatArray = np.linalg.inv(sums.inner[1:-1, 1:-1]) @ FS.T
         self.gram, self.moments, self.square = sums.gram - FS @ self.lines, sums.cross[:, 0], float(sums.inner[0, 0])

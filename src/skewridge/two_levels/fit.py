@@ -8,9 +8,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.global_fit import neighbours_in_file
-from skewridge.execution.following import announce, under
-from skewridge.execution.job import Job, run
-from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.context import on_threads, run
+from skewridge.execution.progress import stage
 from skewridge.features.forms import learn_forms
 from skewridge.features.scaling import common_error, prediction_bounds
 from skewridge.response.grouping import RowGroups
@@ -30,7 +29,7 @@ from skewridge.two_levels.members import (
     has_levels,
 )
 from skewridge.two_levels.model import BlendedModel
-from skewridge.two_levels.planning import FEWEST_OUTSIDE, OUTER_FOLDS, OUTER_STEPS, is_small, level_stages
+from skewridge.two_levels.planning import FEWEST_OUTSIDE, OUTER_STEPS, is_small
 from skewridge.two_levels.risk import StatedRisk, stated_risk
 
 
@@ -63,8 +62,6 @@ def fit_blended(
     settings: LevelSettings,
     scores: FloatArray | None = None,
     groups: RowGroups | None = None,
-    budget: Budget = MACHINE,
-    job: Job | None = None,
 ) -> BlendedFit:
     """Fit the two levels and the weights that blend them.
 
@@ -79,18 +76,16 @@ def fit_blended(
     scores : (N,) array, how much a row's squared error counts; None: all alike
     groups : RowGroups, rows that are left out together, or blocks of an order; None: every row on its own
     """
-    job, labels = job or Job(), None if groups is None else groups.labels
+    labels = None if groups is None else groups.labels
     distinct = collapse_rows(X, y[:, None], weights, settings.seed, groups=labels)
     counted = None if scores is None else distinct.totals(scores) / distinct.frequencies
     rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies, counted, distinct.groups)
     deal, levels = _deal(X, y, distinct, groups), has_levels(rows, settings)
-    if levels:
-        size = len(rows), X.shape[1], settings, job.here.n_threads, scores is not None, groups is not None
-        announce(lambda: level_stages(*size, outer=deal is not None))
-    beside, outer = fit_companions(rows, settings, job), None
+    beside, outer = fit_companions(rows, settings), None
     if deal is not None and (levels or deal.blocks is not None):
-        outer = fit_outer(rows, y, deal, settings, job, budget)
-    fit = fit_members(rows, settings, job, budget, beside.honest, learned=None if outer is None else outer.learned)
+        outer = fit_outer(rows, y, deal, settings)
+    with stage(""):
+        fit = fit_members(rows, settings, beside.honest, learned=None if outer is None else outer.learned)
     if outer is None:
         blend, values = fit_blend(fit.honest, rows.y, rows.loss_weights)
         level = values[distinct.member, 0]
@@ -185,32 +180,32 @@ class OuterFits:
         return values
 
 
-def fit_outer(
-    rows: Rows, y: FloatArray, deal: Deal, settings: LevelSettings, job: Job, budget: Budget = MACHINE
-) -> OuterFits:
+def fit_outer(rows: Rows, y: FloatArray, deal: Deal, settings: LevelSettings) -> OuterFits:
     """Fit all members to the rows outside every fold; y, (N,), are the responses of all rows.
 
     Forms of columns, which know no response, are those of all rows, flat beyond the rows outside the fold: scales are
     then learned of the same forms in every fold.
     """
-    inner, forms = replace(job.here, n_jobs=1, verbose=0), learn_forms(rows.X, rows.frequencies)
+    forms = learn_forms(rows.X, rows.frequencies)
     levels, held = has_levels(rows, settings), deal.held
     if levels:
         settings = replace(settings, fewest_rows=FEWEST_OUTSIDE).with_steps(OUTER_STEPS)
     n_members = settings.n_members if levels else 1
     outside = [deal.outside(rows, y, held, fold) for fold in range(deal.n_folds)]
-    beside = [fit_companions(rest, settings, inner) for rest in outside]  # here: they may not bear threads
+    with on_threads(1):
+        beside = [fit_companions(rest, settings) for rest in outside]  # here: they may not bear threads
     new = [fits.predict(rows.X[held[:, fold] > 0.0]) for fold, fits in enumerate(beside)]
 
     def fit(fold: int) -> tuple[FloatArray, Learned | None]:
         own, rest = held[:, fold] > 0.0, outside[fold]
-        with under(OUTER_FOLDS):
-            found = fit_members(rest, settings, inner, budget, beside[fold].honest, forms=forms.within(rest.X))
+        with on_threads(1):
+            found = fit_members(rest, settings, beside[fold].honest, forms=forms.within(rest.X))
         members = found.members.predict(rows.X[own], new[fold])
         missing = n_members - len(members)
         return np.hstack([members[-1]] * missing + members), found.learned  # a constant rest has no levels
 
-    fits = list(run(fit, range(len(outside)), job.here, "outer folds"))
+    with on_threads(), stage("outer folds", 0.8):
+        fits = list(run(fit, range(len(outside))))
     predictions = np.empty((*held.shape, n_members))
     for fold, (members, _) in enumerate(fits):
         predictions[held[:, fold] > 0.0, fold] = members

@@ -17,19 +17,17 @@ import numpy as np
 from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.cells.local import LocalFit, LocalSettings, fit_local
 from skewridge.cells.partition import guided_cell_size, guided_partitions
-from skewridge.centers.cross_fit import CROSS_FITTING, CrossFit, cross_fit, cross_fit_folds
+from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.settings import CenterSettings
-from skewridge.execution.following import aside, part
+from skewridge.execution.context import current, on_threads, run, using
 from skewridge.execution.heap import give_back
-from skewridge.execution.job import Job, run
-from skewridge.execution.memory import MACHINE, Budget
 from skewridge.execution.passes import predict_rows
+from skewridge.execution.progress import stage
 from skewridge.features.forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, constant_outputs, moments, prediction_bounds
 from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
 from skewridge.ridge.learning import N_STEPS
 from skewridge.ridge.linear import LinearModel, fit_linear
-from skewridge.ridge.work import values_work
 from skewridge.two_levels.model import Members, TwoLevels, columns_of
 from skewridge.two_levels.planning import FEWEST_ROWS, GUIDING_ROWS, is_small
 
@@ -160,7 +158,7 @@ def has_levels(rows: Rows, settings: LevelSettings) -> bool:
     return len(rows) >= settings.fewest_rows and not constant_outputs(rows.y).all()
 
 
-def fit_companions(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFits:
+def fit_companions(rows: Rows, settings: LevelSettings) -> CompanionFits:
     """Fit the companions to all rows, and cross-fit them on two folds as level 1 is; none where there are no levels.
 
     They are fitted where a fit is driven from, one after another: they are not ours, and may not bear threads.
@@ -168,9 +166,9 @@ def fit_companions(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFi
     X, y, f = rows.X, rows.y[:, 0], rows.frequencies
     if not settings.companions or not has_levels(rows, settings):
         return CompanionFits((), np.empty((len(rows), 0)))
-    folds = cross_fit_folds(X, rows.y, f, settings.centers, groups=rows.groups, seed=settings.seed, job=job)
+    folds = cross_fit_folds(X, rows.y, f, settings.centers, groups=rows.groups, seed=settings.seed)
     honest = np.empty((len(rows), len(settings.companions)))
-    with aside("companions"):
+    with stage("companions", 0.2):
         for companion, values in zip(settings.companions, honest.T, strict=True):
             for fold in np.unique(folds):
                 rest, own = folds != fold, folds == fold
@@ -181,8 +179,6 @@ def fit_companions(rows: Rows, settings: LevelSettings, job: Job) -> CompanionFi
 def fit_members(
     rows: Rows,
     settings: LevelSettings,
-    job: Job,
-    budget: Budget = MACHINE,
     beside: FloatArray | None = None,
     *,
     forms: FeatureForms | None = None,
@@ -204,8 +200,9 @@ def fit_members(
     if not has_levels(rows, settings):
         return MembersFit(alone, alone.within([linear.left_out]))
     forms = forms or learn_forms(rows.X, rows.frequencies)
-    level_one, first = _fit_level_one(rows, settings, forms, learned, job, budget.of_part)
-    if budget.limit is not None:
+    with using(budget=current().budget.of_part), stage("", 0.4):
+        level_one, first = _fit_level_one(rows, settings, forms, learned)
+    if current().budget.limit is not None:
         give_back()
     mean, spread = moments(rows.y[:, 0], rows.frequencies)
     beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
@@ -215,7 +212,8 @@ def fit_members(
     scale = None if level_one.choice.learned is None else level_one.choice.learned.scales
     if scale is not None and is_small(*rows.X.shape):
         scale = np.sqrt(scale)  # nearer to equal ones where rows are few to learn from
-    locals_ = _fit_locals(rows, predict_rows(forms, rows.X, job.here), guide, settings, learned, scale, job)
+    with on_threads(), stage("local fits"):
+        locals_ = _fit_locals(rows, predict_rows(forms, rows.X), guide, settings, learned, scale)
     levels = TwoLevels(level_one.model, forms, tuple(fit.model for fit in locals_), mean, spread)
     honest = [first, *(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
     own_learned = level_one.choice.learned
@@ -224,7 +222,7 @@ def fit_members(
 
 
 def _fit_level_one(
-    rows: Rows, settings: LevelSettings, forms: FeatureForms, learned: Learned | None, job: Job, budget: Budget
+    rows: Rows, settings: LevelSettings, forms: FeatureForms, learned: Learned | None
 ) -> tuple[CrossFit, FloatArray]:
     """Level 1, and its honest values at all rows, (n, 1).
 
@@ -240,14 +238,11 @@ def _fit_level_one(
         scoring=settings.scoring,
         groups=seen.groups,
         seed=settings.seed,
-        budget=budget,
-        job=job,
     )
     if not sampled:
         return fit, fit.values
     others = rows.X[GUIDING_ROWS:]
-    with part(CROSS_FITTING, values_work(len(others), *fit.model.centers.shape)):
-        return fit, np.vstack([fit.values, predict_rows(fit.model.predict, others, job)])
+    return fit, np.vstack([fit.values, predict_rows(fit.model.predict, others)])
 
 
 def _fit_locals(
@@ -257,21 +252,20 @@ def _fit_locals(
     settings: LevelSettings,
     learned: Learned | None,
     hint: FloatArray | None,
-    job: Job,
 ) -> list[LocalFit]:
     """One local fit for every kernel, side by side; threads that are left over solve cells."""
     kernels = settings.kernels
-    inner = replace(job.here, n_jobs=max(1, job.here.n_threads // len(kernels)), verbose=0)
+    n_inner = max(1, current().n_threads // len(kernels))
 
     def fit(place: int) -> LocalFit:
-        return fit_local(
-            *(forms, rows.y, rows.frequencies, guide),
-            settings=settings.local(kernels[place], len(rows)),
-            weights=rows.loss_weights,
-            groups=rows.groups,
-            learned=None if learned is None else learned.locals[place],
-            hint=hint,
-            job=inner,
-        )
+        with on_threads(n_inner):
+            return fit_local(
+                *(forms, rows.y, rows.frequencies, guide),
+                settings=settings.local(kernels[place], len(rows)),
+                weights=rows.loss_weights,
+                groups=rows.groups,
+                learned=None if learned is None else learned.locals[place],
+                hint=hint,
+            )
 
-    return list(run(fit, range(len(kernels)), job.here, "local fits"))
+    return list(run(fit, range(len(kernels))))

@@ -17,8 +17,7 @@ from skewridge.centers.model import GlobalModel
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData
-from skewridge.execution.job import Job
-from skewridge.execution.memory import Budget
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import common_error
 from skewridge.response.sampling import candidate_rows
@@ -39,8 +38,6 @@ def fit_noise(
     level: FloatArray | None = None,
     groups: IntArray | None = None,
     seed: int,
-    budget: Budget,
-    job: Job,
 ) -> tuple[GlobalModel | None, FloatArray]:
     """Return a model of log s(x), and s at the rows by fits that have not seen them.
 
@@ -64,7 +61,7 @@ def fit_noise(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((2000, 2))
     >>> noise = (0.1 + X[:, 1]) * rng.normal(size=2000)
-    >>> model, scale = fit_noise(X, 0 * noise, noise, np.ones(2000), seed=0, budget=Budget(), job=Job())
+    >>> model, scale = fit_noise(X, 0 * noise, noise, np.ones(2000), seed=0)
     >>> bool(np.corrcoef(scale, 0.1 + X[:, 1])[0, 1] > 0.9)
     True
     """
@@ -72,7 +69,7 @@ def fit_noise(
     sizes = _log_sizes(y - prediction, weights)
     if sizes is None or common_error(y - prediction, y, weights):  # sizes of errors then tell of the shift
         return alike
-    rows = candidate_rows(X, sizes, weights, "auto", seed, job.unkept, groups=groups)
+    rows = candidate_rows(X, sizes, weights, "auto", seed, groups=groups)
     if len(rows) < FEWEST_ROWS:
         return alike
     some = np.flatnonzero(rows.member < MOST_ROWS)
@@ -80,18 +77,19 @@ def fit_noise(
     level = prediction if level is None else level
     Z = np.column_stack([np.asarray(X[some]), level[some]])
     own = Z, sizes[some], weights[some], CenterSettings(**CENTERS, guides=True)
-    fit = cross_fit(*own, groups=labels, seed=seed, budget=budget, job=job.here)
+    with on_threads():
+        fit = cross_fit(*own, groups=labels, seed=seed)
     size, w = sizes[some, 0], weights[some]
     guesses = fit.values[:, 0], np.average(size, weights=w)
     left, all_ = (float(np.average((size - guess) ** 2, weights=w)) for guess in guesses)
     if not left < (1.0 - LEAST_GAIN) * all_:
         return alike
-    scale = noise_scale(fit.model, X, level, job.unkept)
+    scale = noise_scale(fit.model, X, level)
     scale[some] = np.exp(fit.values[:, 0])
     return fit.model, scale
 
 
-def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray, job: Job) -> FloatArray:
+def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray) -> FloatArray:
     """Return s at rows that no fit has seen, (n,)."""
     if model is None:
         return np.ones(len(X))
@@ -100,7 +98,7 @@ def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray, j
         return np.exp(model.predict(np.column_stack([X, prediction]))[:, 0])
 
     with one_blas_thread():
-        return np.concatenate(list(map_rows(scale, [X, prediction], job, "noise")))
+        return np.concatenate(list(map_rows(scale, [X, prediction], "noise")))
 
 
 def _log_sizes(errors: FloatArray, weights: FloatArray) -> FloatArray | None:

@@ -6,27 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from skewridge.cells.fit import fit_bytes
-from skewridge.cells.local import local_stages
 from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
-from skewridge.centers.cross_fit import CROSS_FITTING, N_PARTS
-from skewridge.centers.planning import FitSize
-from skewridge.centers.stages import CenterWork, center_stages, cross_fit_parts
-from skewridge.execution.job import Job
-from skewridge.execution.memory import MACHINE, Budget
-from skewridge.execution.passes import BLOCK_ROWS
-from skewridge.execution.progress import Stage, speedup
+from skewridge.execution.context import current
 from skewridge.ridge.draws import BATCHES, batch_rows
-from skewridge.ridge.learning import LEARNING, LEARNING_LOCALLY, N_STEPS
-from skewridge.ridge.work import values_work
+from skewridge.ridge.learning import N_STEPS
 
 if TYPE_CHECKING:
-    from skewridge.two_levels.members import LevelSettings
+    pass
 
 FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
 GUIDING_ROWS = 200_000  # that level 1 is fitted to at most
 N_KERNELS = 2  # of the local fits, by default
-N_OUTER_FOLDS, OUTER_FOLDS = 5, "outer folds"
+N_OUTER_FOLDS = 5
 OUTER_STEPS = 60  # of learning in an outer fold: the mean over folds is what counts
 SMALL_ROWS, SMALL_ROWS_A_COLUMN = 3000, 50  # below either, learned scales overfit unseen by leave-one-out
 MATRICES = 8  # of a batch, while scales are learned
@@ -111,52 +103,13 @@ def bytes_per_row(size: LevelSize) -> float:
     return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.partitions)
 
 
-def require_memory(size: LevelSize, budget: Budget, job: Job) -> None:
+def require_memory(size: LevelSize) -> None:
     """Refuse a fit that the memory does not hold, with figures, before it starts."""
-    n_threads = job.here.n_threads
-    largest = budget.largest(lambda n: levels_bytes(replace(size, n_rows=n), n_threads), size.n_rows)
-    budget.require(
+    n_threads = current().n_threads
+    largest = current().budget.largest(lambda n: levels_bytes(replace(size, n_rows=n), n_threads), size.n_rows)
+    current().budget.require(
         levels_bytes(size, n_threads),
         f"A fit to {size.n_rows:,} rows and {size.n_columns:,} columns needs {{need}}",
         f"Fit {largest:,} of the rows, take fewer threads, raise memory_limit, or use AdaptiveKernelRidge, which "
         "reads rows in chunks and keeps its centres only.",
     )
-
-
-def level_stages(
-    n_rows: int,
-    n_columns: int,
-    settings: LevelSettings,
-    n_threads: int,
-    scored: bool = False,
-    grouped: bool = False,
-    *,
-    outer: bool,
-) -> list[Stage]:
-    """The work of one fit that learns; or of outer folds, and of one that takes what they have learned."""
-    whole = _fit_stages(n_rows, n_columns, settings, n_threads, scored, grouped)
-    if not outer:
-        return whole
-    outside = n_rows - n_rows // N_OUTER_FOLDS
-    fold = _fit_stages(outside, n_columns, settings.with_steps(OUTER_STEPS), 1, scored, grouped)
-    parts = [operations for stage in fold for operations in stage.parts]
-    folds = Stage(OUTER_FOLDS, parts * N_OUTER_FOLDS, speedup(N_OUTER_FOLDS, n_threads))
-    return [folds, *(stage for stage in whole if stage.label not in (LEARNING, LEARNING_LOCALLY))]
-
-
-def _fit_stages(
-    n_rows: int, n_columns: int, settings: LevelSettings, n_threads: int, scored: bool, grouped: bool
-) -> list[Stage]:
-    """Level 1, its cross-fit, and the local fits side by side."""
-    n, kernels = n_rows if grouped else min(n_rows, GUIDING_ROWS), settings.kernels
-    size, guiding = FitSize(n, n_columns, 1, n * n_columns), replace(settings.centers, guides=True)
-    centers = CenterWork(size, n, guiding, most=n, n_threads=n_threads, scored=scored, budget=MACHINE)
-    others = [values_work(n_rows - n, N_PARTS * centers.n_centers, centers.n_features)] if n_rows > n else []
-    width = 2 * n_columns + 1 + len(settings.companions)
-    own = local_stages(n_rows, width, settings.local(kernels[0], n_rows), max(1, n_threads // len(kernels)))
-    beside = speedup(len(kernels), n_threads)
-    return [
-        *center_stages(centers),
-        Stage(CROSS_FITTING, [*cross_fit_parts(centers, N_PARTS), *others], speedup(n_rows / BLOCK_ROWS, n_threads)),
-        *(Stage(stage.label, [*stage.parts] * len(kernels), stage.speedup * beside) for stage in own),
-    ]

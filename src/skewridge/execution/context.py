@@ -1,0 +1,204 @@
+"""How work runs: threads, engine, memory and checkpoint in a context that tasks carry; tasks in order on threads.
+
+What is computed does not depend on it: no algorithm has any of this in its signature, and asks ``current()``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import Context, ContextVar, copy_context
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+from joblib import effective_n_jobs
+
+from skewridge.execution.blas import one_blas_thread, one_blas_thread_here
+from skewridge.execution.checkpoint import Checkpoint
+from skewridge.execution.chunked import RowData, Span, is_held
+from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.progress import Stage, followed, stage, stage_here
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+AHEAD = 2  # tasks under way or waiting for each worker: finished results do not pile up
+SENDING = 1e10  # operations of one thread in the time that another engine takes to be told and to answer
+
+
+class Engine(Protocol):
+    """Somewhere else to run tasks; results come in order, and tasks may be done more than once."""
+
+    def run(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """task(item) for every item."""
+
+    def map_rows(self, task: Callable[..., Any], tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[Any]:
+        """task(rows, ...) for every span of rows."""
+
+    def sum_rows(
+        self, task: Callable[..., Any], tables: Sequence[RowData], pieces: Sequence[Sequence[Span]]
+    ) -> Iterator[Any]:
+        """For every piece, what its spans give, added up."""
+
+    def shuffle(
+        self,
+        split: Callable[..., Any],
+        tables: Sequence[RowData],
+        joins: Sequence[Callable[..., Any]],
+        n_bytes: Sequence[float],
+    ) -> Iterator[Any]:
+        """join(pieces), of so many bytes, for every join: split(numbers of joins, rows, ...) gives a piece for each."""
+
+    def take(self, requests: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
+        """Some rows of some chunks."""
+
+    def keep(self, values: Sequence[Any]) -> list[Any]:
+        """Have delayed values made, and kept where they are made."""
+
+    @property
+    def n_threads(self) -> int:
+        """Tasks that run at once."""
+
+    @property
+    def task_bytes(self) -> float:
+        """Memory of a task where there is least."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """How work runs here; an engine of None that ``is_named`` was asked for: the threads of this process."""
+
+    n_jobs: int | None = None
+    engine: Engine | None = None
+    is_named: bool = False
+    checkpoint: Checkpoint | None = None
+    budget: Budget = field(default=MACHINE)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of this process that work is done on: one where another engine does it."""
+        return int(effective_n_jobs(self.n_jobs)) if self.engine is None else 1
+
+    @property
+    def n_workers(self) -> int:
+        """Threads that tasks run on, here or elsewhere."""
+        return self.n_threads if self.engine is None else self.engine.n_threads
+
+    def value(self, name: str, compute: Callable[[], Result]) -> Result:
+        """Return the checkpoint's value under a name, or compute it, with no checkpoint for its parts."""
+        if self.checkpoint is None:
+            return compute()
+        with using(checkpoint=None):
+            return self.checkpoint.value(name, compute)
+
+
+_RUN: ContextVar[Run] = ContextVar("run", default=Run())  # noqa: B039  it is immutable
+
+
+def current() -> Run:
+    """How work runs here."""
+    return _RUN.get()
+
+
+@contextmanager
+def using(**changes: Any) -> Iterator[Run]:
+    """Run what is inside in another way: fields of ``Run``."""
+    token = _RUN.set(replace(_RUN.get(), **changes))
+    try:
+        yield _RUN.get()
+    finally:
+        _RUN.reset(token)
+
+
+@contextmanager
+def running(n_jobs: int | None = None, verbose: int = 0, memory_limit: float | None = None) -> Iterator[Run]:
+    """Run an estimator's method as its parameters say, on the engine and with the checkpoint that are in use."""
+    with followed(verbose), using(n_jobs=n_jobs, budget=Budget(memory_limit)) as run:
+        yield run
+
+
+def on_threads(n_jobs: int | None = None) -> Any:
+    """On the threads of this process, so many if it is said, without a checkpoint."""
+    here: dict[str, Any] = {"engine": None, "checkpoint": None}
+    return using(**here) if n_jobs is None else using(**here, n_jobs=n_jobs)
+
+
+def where_rows_are(*tables: RowData) -> Any:
+    """Light work on rows: on the threads of this process where they are in memory."""
+    return on_threads() if all(is_held(table) for table in tables) else using()
+
+
+def where_it_pays(n_operations: float) -> Any:
+    """Work on rows in memory: on the threads of this process, where sending it elsewhere does not pay."""
+    run = _RUN.get()
+    if run.engine is None:
+        return using()
+    saved = n_operations * (1 / effective_n_jobs(run.n_jobs) - 1 / run.engine.n_threads)
+    return using(engine=None) if saved < SENDING else using()
+
+
+def run(
+    task: Callable[[Item], Result], items: Iterable[Item], label: str = "", n_items: int | None = None
+) -> Iterator[Result]:
+    """Yield task(item) for every item, in order; the first error ends the run and cancels what has not begun.
+
+    BLAS keeps to one thread whatever n_jobs is: two busy pools on two cores are slower than one, and results
+    must not depend on the number of threads. Items that have no length come with their number.
+
+    Examples
+    --------
+    >>> with using(n_jobs=2):
+    ...     list(run(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    total = len(items) if n_items is None and isinstance(items, Sized) else int(n_items or 0)
+    return _run(task, items, total, label, copy_context())
+
+
+def _run(
+    task: Callable[[Item], Result], items: Iterable[Item], total: int, label: str, context: Context
+) -> Iterator[Result]:
+    """Results of tasks that run as was said where the run was made, whoever asks for them and when."""
+    how, around = context.run(current), context.run(stage_here)
+
+    def on_its_share(item: Item) -> Result:
+        with stage("", 1.0 / max(1, total)):
+            return task(item)
+
+    own = on_its_share if around is not None and around.is_filled else task
+
+    def call(item: Item) -> Result:
+        return context.copy().run(own, item)
+
+    workers = min(how.n_threads, max(1, total))
+    with one_blas_thread():
+        if how.engine is not None:
+            yield from reported(how.engine.run(task, items), total, label, around)
+            return
+        results = _in_threads(call, items, workers) if workers > 1 else map(call, items)
+        yield from results if own is on_its_share else reported(results, total, label, around)
+
+
+def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    pool, waiting = ThreadPoolExecutor(workers, initializer=one_blas_thread_here), deque[Future[Result]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(task, item))
+            if len(waiting) >= AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def reported(results: Iterator[Result], total: int, label: str, around: Stage | None) -> Iterator[Result]:
+    """Pass results on: each fills its share of the stage around them; outside of stages their number is told."""
+    for done, result in enumerate(results, 1):
+        if around is not None and around.is_filled:
+            around.advance(1.0 / max(1, total))
+        elif around is not None and around is around.root:
+            around.tell(label, done, total)
+        yield result
