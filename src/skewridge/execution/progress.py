@@ -30,8 +30,9 @@ class Stage:
         self, watchers: Sequence[Watcher], label: str = "", share: float = 1.0, around: Stage | None = None
     ) -> None:
         self.watchers, self.around, self.is_filled = watchers, around, bool(label)
-        self.label = (around.label if around else "") or label
-        self.share, self.done = max(0.0, min(share, 1.0 - around.done)) if around else share, 0.0
+        self.label: str = (around.label if around else "") or label
+        self.share: float = max(0.0, min(share, 1.0 - around.done)) if around else share
+        self.done: float = 0.0
         self.root: Stage = around.root if around else self
         self._lock, self._told = threading.Lock(), ("", -1)
 
@@ -107,7 +108,7 @@ def stage_here() -> Stage | None:
 
 @contextmanager
 def stage(label: str, share: float = 1.0) -> Iterator[None]:
-    """Work on a share of what is left of the stage around; at the end all of it is done. No label: of several stages."""
+    """Work on a share of what is left of the stage around; at the end all of it is done."""
     around = _STAGE.get()
     if around is None:
         yield
@@ -150,10 +151,10 @@ class Lines:
     def show(self, label: str, done: int, total: int) -> None:
         """Write how much is done, if that is a tenth more than was written last."""
         elapsed = self._clock() - self._start
-        tenth = min(9, 10 * done // total)  # the last is written at the end
+        tenth = 10 * done // total
         if tenth < self._tenth:  # another run, outside of stages
             self._tenth = 0
-        if elapsed >= SILENT and tenth > self._tenth:
+        if elapsed >= SILENT and self._tenth < tenth and done < total:
             self._tenth = tenth
             self._write(f"{label}: {100 * done // total}%, {duration(elapsed)}")
 
