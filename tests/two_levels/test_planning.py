@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from skewridge import LocalKernelRidge, SkewRidge, plan, save_model
-from skewridge.centers.cross_fit import CROSS_FITTING
 from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.two_levels.members import LevelSettings
 from skewridge.two_levels.planning import (
     LevelSize,
     bytes_per_row,
-    level_stages,
     levels_bytes,
     levels_flops,
     require_memory,
@@ -102,15 +100,3 @@ def test_cells_of_very_many_rows_are_smaller_and_counted_so():
     assert LevelSettings().local("matern32", 10**6).cell_size == million.rows_a_cell
     needs = [levels_bytes(LevelSize(n, 2), 64) for n in range(100_000, 1_000_000, 50_000)]
     assert np.all(np.diff(needs) > 0.0)  # or the most rows that a memory holds could not be looked for
-
-
-def test_the_work_of_very_many_rows_is_that_of_level_one_on_a_sample_and_its_values_at_all():
-    free, grouped = ((10**6, 8, LevelSettings(), 1, False, own) for own in (False, True))
-    few, many = (
-        {stage.label: sum(stage.parts) for stage in level_stages(*work, outer=False)} for work in (free, grouped)
-    )
-    assert few[CROSS_FITTING] < 0.5 * many[CROSS_FITTING]
-    assert few[CROSS_FITTING] > 0.2 * many[CROSS_FITTING]  # the values of the other rows are counted
-    assert {label: few[label] for label in few if label != CROSS_FITTING} == {
-        label: many[label] for label in many if label != CROSS_FITTING
-    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,14 @@ class ErrorModels:
     """Errors of unseen rows as an estimator keeps them, for intervals and distributions."""
 
     predict: Callable[..., Any]
-    _running: Any
     calibration_: tuple[Calibration, ...]
     _error_models: tuple[ErrorModel, ...]
     _response_edges: tuple[FloatArray, ...]
     _seed: int
+
+    def _running(self) -> AbstractContextManager[None]:
+        """How work runs: as it does around."""
+        return nullcontext()
 
     def _numbers(self, X: Any) -> FloatArray | None:
         """New rows as checked numbers; None where the scale of the noise cannot depend on them."""

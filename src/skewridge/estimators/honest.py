@@ -74,7 +74,8 @@ class HonestEstimator(KernelEstimator):
     def _check_size(self, n_rows: int, n_columns: int, n_outputs: int) -> None:
         """Refuse rows that the memory does not hold a fit to, before any is read."""
         self._check_parameters()
-        require_memory(self._size(n_rows, n_columns, n_outputs))
+        with self._running():
+            require_memory(self._size(n_rows, n_columns, n_outputs))
 
     def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
         """All that memory and work of a fit depend on."""
