@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.tables.written_numbers import NumberFormat, find_number_format, read_numbers
+from skewridge.tables.written_numbers import NumberFormat, find_number_format, read_number
 
 
 def read(texts):
     writing = find_number_format(dict.fromkeys(texts, 1))
-    return None if writing is None else read_numbers(texts, writing)[0].tolist()
+    return None if writing is None else [read_number(text, writing) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_words_for_a_gap_do_not_count_and_a_few_others_are_named():
     counts = {**{str(i): 1 for i in range(97)}, "on request": 1, "Unknown": 60, "n/a": 3}
     writing = find_number_format(counts)
     assert writing == NumberFormat(gaps=("on request",))
-    numbers, odd = read_numbers(["on request", "unknown", "5", "sold"], writing)
-    assert np.array_equal(numbers, [np.nan, np.nan, 5.0, np.nan], equal_nan=True)
-    assert odd == [False, False, False, True]
+    *gaps, number, odd = (read_number(text, writing) for text in ("on request", "unknown", "5", "sold"))
+    assert np.isnan(gaps).all()
+    assert (number, odd) == (5.0, None)
     assert find_number_format({**counts, "sold": 9}) is None
     assert find_number_format({"5": 1, "unknown": 9}) is None
 
@@ -63,11 +63,10 @@ def test_words_for_a_gap_do_not_count_and_a_few_others_are_named():
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1))
 def test_what_python_writes_is_read_back(values):
     texts = [f"{value:,.3f}" for value in values]
-    numbers, odd = read_numbers(texts, NumberFormat())
-    assert numbers.tolist() == [float(text.replace(",", "")) for text in texts]
-    assert not any(odd)
+    numbers = [float(text.replace(",", "")) for text in texts]
+    assert [read_number(text, NumberFormat()) for text in texts] == numbers
     swapped = [text.translate(str.maketrans(",.", ".,")) for text in texts]
-    assert read_numbers(swapped, NumberFormat(","))[0].tolist() == numbers.tolist()
+    assert [read_number(text, NumberFormat(",")) for text in swapped] == numbers
 
 
 def test_suffixes_behind_a_currency_are_units_of_their_own():

@@ -30,7 +30,7 @@ from skewridge.tables.dates import (
     varying_parts,
 )
 from skewridge.tables.level_means import LevelMeans, mean_features
-from skewridge.tables.written_numbers import NumberFormat, find_number_format, is_gap, read_numbers
+from skewridge.tables.written_numbers import NumberFormat, find_number_format, is_gap, read_number
 
 KINDS = ("number", "boolean", "category", "ordinal", "date", "duration", "means", "drop")
 LISTED = ("category", "ordinal", "means")  # kinds that have levels
@@ -363,12 +363,10 @@ def _numbers(column: Column, values: Any) -> FloatArray:
     check_plain(f"Column {column.name!r}", values)
     plain = values.astype(object) if isinstance(values.dtype, pd.CategoricalDtype) else values
     if column.writing is not None and not pd.api.types.is_numeric_dtype(plain):
-        typed = plain.map(lambda value: isinstance(value, Number)).to_numpy(dtype=bool)
-        texts, places = texts_of(plain.where(~typed))
-        found, are_odd = read_numbers(texts, column.writing)
-        numbers = np.append(found, np.nan)[places]
-        numbers[typed] = plain[typed].to_numpy(dtype=np.float64, na_value=np.nan)  # not by their text: 1.5 is no 1,5
-        odd = np.array([*are_odd, False])[places]
+        places, different = pd.factorize(plain)
+        found = [read_number(value, column.writing) for value in different]
+        numbers = np.array([*found, np.nan], dtype=np.float64)[places]
+        odd = np.array([*(number is None for number in found), False])[places]
     else:
         numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         odd = np.isnan(numbers) & ~values.isna().to_numpy()

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from skewridge._messages import listed
-from skewridge._typing import FloatArray
 from skewridge.io.csv_dialect import DECIMALS, SPACES, is_number, plain_number
 
 NEARLY_ALL = 0.95  # of the values that are no word for a gap
@@ -57,7 +57,8 @@ def find_number_format(counts: Mapping[str, int]) -> NumberFormat | None:
             return None
         units[unit] += n if unit else 0
     unit = max(units, key=units.__getitem__, default="")
-    odd = {sign: tuple(text for text in texts if _number(text, sign, unit) is None) for sign in DECIMALS}
+    written = [NumberFormat(sign, unit) for sign in DECIMALS]
+    odd = {own.decimal: tuple(text for text in texts if read_number(text, own) is None) for own in written}
     n_odd = {sign: sum(texts[text] for text in own) for sign, own in odd.items()}
     decimal = min(DECIMALS, key=n_odd.__getitem__)  # the point where both are as good
     n_texts = sum(texts.values())
@@ -67,11 +68,20 @@ def find_number_format(counts: Mapping[str, int]) -> NumberFormat | None:
     return NumberFormat(decimal, unit, odd[decimal])
 
 
-def read_numbers(texts: Sequence[str], written: NumberFormat) -> tuple[FloatArray, list[bool]]:
-    """The number of every text, (n,), nan for a gap, and which texts are neither."""
-    decimal, unit, gaps = written.decimal, written.unit, written.gaps
-    numbers = [np.nan if is_gap(text, gaps) else _number(text, decimal, unit) for text in texts]
-    return np.array(numbers, dtype=np.float64), [number is None for number in numbers]
+def read_number(value: Any, written: NumberFormat) -> float | None:
+    """The number that a text is, without unit or with the column's: nan for a gap, None for what is neither.
+
+    Numbers are not read by their text: 1.5 is no 1,5.
+    """
+    if isinstance(value, Number):
+        return float(value)  # type: ignore[arg-type]
+    if is_gap(str(value), written.gaps):
+        return float("nan")
+    number, own = _split(str(value))
+    if own not in ("", written.unit) or not is_number(number, written.decimal):
+        return None
+    value = float(plain_number(number, written.decimal))
+    return value if np.isfinite(value) else None
 
 
 def is_gap(value: Any, known: Sequence[str] = ()) -> bool:
@@ -85,12 +95,3 @@ def _split(text: str) -> tuple[str, str]:
     if found is None:
         return "", ""
     return found["number"].strip(), f"{found['before'] or ''} {found['after'] or ''}".strip()
-
-
-def _number(text: str, decimal: str, unit: str) -> float | None:
-    """The number that a text is, without unit or with the column's, or None."""
-    number, own = _split(text)
-    if own not in ("", unit) or not is_number(number, decimal):
-        return None
-    value = float(plain_number(number, decimal))
-    return value if np.isfinite(value) else None
