@@ -329,6 +329,13 @@ def test_cells_that_would_lead_outside_their_arrays_are_refused(path, spoil, mat
         load(with_array(path, spoil)(file_of("local")))
 
 
+@pytest.mark.parametrize("part", ["wave", ["cubic"], None])
+def test_a_factor_of_a_term_of_a_spline_is_a_part_that_is_known(part, load):
+    terms = ("attributes", "_fit", "features", "model", "terms", "tuple")
+    with pytest.raises(ModelFileError, match="is no factor of a term"):
+        load(setting(*terms, 0, "tuple", 0, "tuple", 1, to=part)(file_of("spline")))
+
+
 def test_cells_of_a_kernel_that_does_not_decay_are_refused(load):
     kernel = {**SOBOLEV, "low": {"tuple": []}, "high": {"tuple": []}, "name": "polynomial", "degree": 2}
     with pytest.raises(ModelFileError, match="not a valid Cells"):

@@ -195,22 +195,15 @@ COMMON = """n_features_in_: length d; feature_names_in_?: text[d]; column_labels
 
 def _dac_holds(model: Any) -> bool:
     """Whether the average is expanded over the rows that the nodes are, and can be fitted again to some of them."""
-    model._check_parameters()
     model._twin()._settings.check()
-    if not hasattr(model, "dual_coef_"):
-        return True
     return len(model.dual_coef_) == len(model._problem.y) and _errors_hold(model)
 
 
 def _regressor_holds(model: Any) -> bool:
     """Whether every node has an estimator of the class that was asked for."""
-    model._check_parameters()
     check_weights_are_taken(model.estimator, model.focus, None)
-    fitted = getattr(model, "estimators_", None)
-    if fitted is None:
-        return True
-    own = len(fitted) == model.n_nodes_ and {type(node) for node in fitted} == {type(model.estimator)}
-    return own and _errors_hold(model)
+    own = {type(node) for node in model.estimators_} == {type(model.estimator)}
+    return own and len(model.estimators_) == model.n_nodes_ and _errors_hold(model)
 
 
 record(Slices, "edges: float[l+1] any; labels: int[N] < l; counts: int[l]; copies: int[l]")
@@ -249,10 +242,7 @@ ESTIMATORS["DacRegressor"] = Estimator(
 
 
 def _adaptive_holds(model: Any) -> bool:
-    """Whether parameters are valid, and rows come out of the transform as wide as the kernel takes them."""
-    model._check_parameters()
-    if not hasattr(model, "_model"):
-        return True
+    """Whether rows come out of the transform as wide as the kernel takes them."""
     scaling, width = model._scaling, model._model.basis.centers.shape[1]
     return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
 
@@ -327,10 +317,7 @@ def _members_hold(model: BlendedModel) -> bool:
 
 
 def _skew_ridge_holds(model: Any) -> bool:
-    """Whether parameters are valid, and every output has a model of the table's columns, and its companions."""
-    model._check_parameters()
-    if not hasattr(model, "_models"):
-        return True
+    """Whether every output has a model of the table's columns, and its companions."""
     widths = {len(own.members.linear.scaling.scale) for own in model._models}
     fitted = (model.companions_,) if model._single else model.companions_
     levels = [own.members.levels for own in model._models]
@@ -340,10 +327,7 @@ def _skew_ridge_holds(model: Any) -> bool:
 
 
 def _local_ridge_holds(model: Any) -> bool:
-    """Whether parameters are valid, and cells know the forms of the table's columns."""
-    model._check_parameters()
-    if not hasattr(model, "_forms"):
-        return True
+    """Whether cells know the forms of the table's columns."""
     own, outputs = model._model, len(model._means)
     if own is not None and (own.used.max(initial=-1) >= len(model._forms) or len(own.means) != outputs):
         return False
@@ -435,7 +419,8 @@ ESTIMATORS["SkewRidge"] = Estimator(
 def _check_factor(value: Any, at: At) -> None:
     """A feature and the part of its function that is a factor of a term."""
     pair = type(value) is tuple and len(value) == 2
-    at.require(pair and type(value[0]) is int and value[0] >= 0 and value[1] in PARTS, "is no factor of a term")
+    known = pair and type(value[0]) is int and value[0] >= 0 and type(value[1]) is str and value[1] in PARTS
+    at.require(known, "is no factor of a term")
 
 
 def _features_hold(features: Features) -> bool:
@@ -453,12 +438,6 @@ def _fit_holds(fit: SplineFit) -> bool:
     used += [f for model in models for term in model.terms for f, _ in term]
     width = fit.features.knots.shape[1]
     return max(used, default=-1) < width and len(fit.loads) == len(fit.features) and len(fit.free.model.free) > 0
-
-
-def _spline_holds(model: Any) -> bool:
-    """Whether parameters are valid, and errors are those of the model's rows."""
-    model._check_parameters()
-    return _errors_hold(model)
 
 
 NAMED["Factor"] = _check_factor
@@ -488,7 +467,7 @@ ESTIMATORS["SmoothingSpline"] = Estimator(
     knot_rows_: int[q]; coef_: float[q]; null_coef_: float[o]; gcv_: number any; dof_: number any; sigma2_: number any
     n_iter_: whole; _domain: Domain; _fit: SplineFit; _unit: number; _mean: number
     _bounds?: tuple of float[*] any; {COMMON}""",
-    _spline_holds,
+    _errors_hold,
 )
 
 # Raw tables
@@ -541,7 +520,6 @@ ESTIMATORS["TableEncoder"] = Estimator(
     TableEncoder,
     """columns_: list of Column; feature_names_in_: text[d]; n_features_in_: length d
     _sklearn_output_config?: Output""",
-    lambda model: model._check_parameters(),
 )
 ESTIMATORS["Pipeline"] = Estimator(Pipeline, holds=_pipeline_holds, parameters=("steps",))
 ESTIMATORS["TableModel"] = Estimator(TableModel, holds=_pipeline_holds, parameters=("steps",))
