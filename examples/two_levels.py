@@ -30,12 +30,12 @@ def line(x):
 
 def members(model, X):
     """Every member's prediction, (n, M): level 1, the local fits, ridge regression."""
-    return np.hstack(model._models[0].members.predict(np.asarray(X, dtype=np.float64)))
+    return np.hstack(model._model.members.predict(np.asarray(X, dtype=np.float64)))
 
 
 def cells(model, X, kernel=0):
     """The cell of every row in every partition of a local fit, (n, T)."""
-    levels = model._models[0].members.levels
+    levels = model._model.members.levels
     local, first = levels.locals[kernel], levels.level_one
     guide = (first.predict(X)[:, 0] - levels.mean) / levels.spread
     scaled = np.column_stack([levels.forms(X)[:, local.used], guide]) * local.scales

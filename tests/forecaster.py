@@ -5,15 +5,7 @@ from scipy.stats import norm
 
 
 class Forecaster:
-    """log y is normal about the mean of two columns, with a spread that grows with the second; X may be a frame.
-
-    Attributes
-    ----------
-    n_outputs : 1, or more: then predictions have an axis for outputs, of which all are alike
-    """
-
-    def __init__(self, n_outputs=1):
-        self.n_outputs = n_outputs
+    """log y is normal about the mean of two columns, with a spread that grows with the second; X may be a frame."""
 
     def moments(self, X):
         X = np.asarray(X[["east", "north"]] if hasattr(X, "columns") else X, dtype=float)
@@ -25,12 +17,10 @@ class Forecaster:
 
     def predict_quantiles(self, X, levels):
         mean, sd = self.moments(X)
-        found = np.exp(mean[:, None] + sd[:, None] * norm.ppf(levels))
-        return found if self.n_outputs == 1 else np.stack([found] * self.n_outputs, axis=1)
+        return np.exp(mean[:, None] + sd[:, None] * norm.ppf(levels))
 
     def predict_exceedance(self, X, thresholds):
         mean, sd = self.moments(X)
         z = np.log(np.maximum(np.atleast_1d(thresholds), 1e-300))
         found = norm.sf((z - mean[:, None]) / sd[:, None])
-        found = found[:, 0] if np.ndim(thresholds) == 0 else found
-        return found if self.n_outputs == 1 else np.stack([found] * self.n_outputs, axis=1)
+        return found[:, 0] if np.ndim(thresholds) == 0 else found

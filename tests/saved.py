@@ -22,7 +22,6 @@ from skewridge.datasets import make_peaks
 X, Y = make_peaks(90, 2, random_state=0)
 X_NEW = np.random.default_rng(1).random((7, 2))
 FRAME = pd.DataFrame(X, columns=["east", "north"])
-TWO = np.column_stack([Y, Y**2])
 
 
 def dac(**settings):
@@ -53,23 +52,23 @@ MODELS = {
     "spline of one row": lambda: SmoothingSpline().fit(X[:1], Y[:1]),
     "regressor of splines": lambda: DacRegressor(SmoothingSpline(), n_nodes=2, random_state=0).fit(X, Y),
     "dac calibrated": lambda: dac().fit(X, Y).calibrate(),
-    "adaptive calibrated": lambda: adaptive().fit(X, TWO).calibrate(X_NEW, TWO[:7]),
+    "adaptive calibrated": lambda: adaptive().fit(X, Y).calibrate(X_NEW, Y[:7]),
     "adaptive": lambda: AdaptiveKernelRidge(random_state=0).fit(FRAME, Y),
     "adaptive given": lambda: adaptive().fit(X, Y, sample_weight=np.arange(90) % 3),
-    "adaptive outputs": lambda: adaptive(kernel=["matern52", "sobolev"], bandwidth="auto").fit(X, TWO),
+    "adaptive kernels": lambda: adaptive(kernel=["matern52", "sobolev"], bandwidth="auto").fit(X, Y),
     "adaptive cg": lambda: adaptive(solver="cg", scale_features=None).fit(X.astype(np.float32), Y),
     "adaptive bounds": lambda: adaptive(bandwidth="auto", bounds=(0.0, None)).fit(X, Y),
-    "adaptive standard": lambda: adaptive(scale_features="standard", bounds=None).fit(X, TWO),
+    "adaptive standard": lambda: adaptive(scale_features="standard", bounds=None).fit(X, Y),
     "adaptive dropped": lambda: AdaptiveKernelRidge(40, random_state=0).fit(X * [1.0, 0.0], Y),
     "adaptive constant": lambda: AdaptiveKernelRidge(random_state=0).fit(X, np.ones(90)),
     "adaptive of numpy's numbers": lambda: adaptive(n_centers=np.int64(9), penalty=np.float64(1e-3)).fit(X, Y),
     "skew": lambda: SkewRidge(random_state=0).fit(FRAME, Y),
-    "skew outputs": lambda: SkewRidge("laplacian", bounds=(None, 1.5), random_state=0).fit(X[:40], TWO[:40]),
+    "skew bounds": lambda: SkewRidge("laplacian", bounds=(None, 1.5), random_state=0).fit(X[:40], Y[:40]),
     "skew of few rows": lambda: SkewRidge(random_state=0).fit(X[:7], Y[:7]),
     "skew with companions": lambda: SkewRidge("laplacian", companions=[adaptive(), dac()], random_state=0).fit(X, Y),
     "skew calibrated": lambda: SkewRidge("matern52", bounds=None, random_state=0).fit(X, Y).calibrate(),
     "local": lambda: LocalKernelRidge("matern32", cell_size=40, random_state=0).fit(FRAME, Y, np.arange(90) % 3),
-    "local outputs": lambda: LocalKernelRidge(random_state=0).fit(X, TWO),
+    "local one cell": lambda: LocalKernelRidge(random_state=0).fit(X, Y),
     "local constant": lambda: LocalKernelRidge(random_state=0).fit(X, np.ones(90)),
     "one row": lambda: dac(n_nodes=1).fit(X[:1], Y[:1]),
 }

@@ -71,7 +71,7 @@ def test_bad_parameters(parameters, error, message):
         (X[:, :0], Y, r"0 feature\(s\)"),
         (X, Y[:-1], "inconsistent numbers of samples"),
         (X[:, 0], Y, "Expected 2D array, got 1D array"),
-        (X, np.c_[Y, Y], "y should be a 1d array"),
+        (X, np.c_[Y, Y], r"y must have one column; got 2\. Wrap the estimator"),
         (X.astype(complex), Y, "Complex data not supported"),
         (np.array([["a", "b"]] * 60), Y, "could not convert string to float"),
         (X * 1e160, Y, "X must stay below 1e[+]150 in magnitude.*Rescale X"),

@@ -93,9 +93,9 @@ def measure(make, estimator, calibration, seed, n_rows, n_test=N_TEST):
     else:
         model.fit(X, y).calibrate()
     low, high = model.predict_interval(X_test, COVERAGE)
-    prediction, bands = model.predict(X_test), model.calibration_[0].bands(COVERAGE)
+    prediction, bands = model.predict(X_test), model.calibration_.bands(COVERAGE)
     inside, label = (y_test >= low) & (y_test <= high), slice_labels(prediction, bands.edges)
-    groups = {"overall": (np.ones(len(label), dtype=bool), model.calibration_[0].n_rows)}
+    groups = {"overall": (np.ones(len(label), dtype=bool), model.calibration_.n_rows)}
     for j, rows in enumerate(bands.n_rows[::-1]):
         groups[f"slice {j}"] = label == len(bands.n_rows) - 1 - j, rows
     groups["rare y"] = rare_region(y_test, y), np.nan

@@ -21,7 +21,7 @@ from skewridge.cli._evaluate import errors_of
 from skewridge.cli._tables import read_tables
 from skewridge.persist import read_model
 from skewridge.tables.encoder import TableEncoder
-from tests.saved import adaptive, dac
+from tests.saved import dac
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["-e", "dac", "-p", "n_nodes=1", "-p", "bandwidth=1", "-p", "penalty=0.01"]
@@ -477,9 +477,6 @@ def test_models_that_no_table_fits_are_refused(capsys):
     save_model(dac(n_nodes=1).fit(numbers, TRAIN["price"]), "nameless.skr")
     assert main(["predict", "nameless.skr", "new.csv"]) == 1
     assert "was fitted to columns without names" in capsys.readouterr().err
-    save_model(adaptive().fit(TRAIN[["area", "rooms"]], np.ones((120, 2)) * TRAIN[["price"]].to_numpy()), "two.skr")
-    assert main(["predict", "two.skr", "new.csv"]) == 1
-    assert "predicts 2 outputs, and the command line takes one" in capsys.readouterr().err
 
 
 # Mistakes

@@ -34,7 +34,7 @@ def mixed(f, y, new):
 class TestWithoutPointMasses:
     def test_rows_shift_and_scale_one_distribution(self):
         shape = calibrated().shape
-        found = PredictiveDistribution([OutputDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), shape)])
+        found = PredictiveDistribution(OutputDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), shape))
         levels = np.array([0.1, 0.5, 0.999])
         q = found.quantile(levels)
         assert q[1] == pytest.approx(10.0 + 2.0 * q[0])
@@ -42,7 +42,7 @@ class TestWithoutPointMasses:
         assert found.sf(10.0) == pytest.approx(1.0 - found.cdf(10.0))
 
     def test_mean_sd_and_draws_agree(self):
-        found = PredictiveDistribution([OutputDistribution(np.array([3.0]), np.array([2.0]), calibrated().shape)])
+        found = PredictiveDistribution(OutputDistribution(np.array([3.0]), np.array([2.0]), calibrated().shape))
         drawn = found.sample(20_000, random_state=0)
         assert drawn.shape == (1, 20_000)
         assert found.mean() == pytest.approx(drawn.mean(axis=1), abs=0.06)
@@ -50,27 +50,20 @@ class TestWithoutPointMasses:
         assert np.array_equal(drawn, found.sample(20_000, random_state=0))
         assert found.expected(lambda y: y**2) == pytest.approx(found.mean() ** 2 + found.sd() ** 2)
 
-    def test_several_outputs_have_an_axis(self):
-        one = OutputDistribution(np.zeros(3), np.ones(3), calibrated().shape)
-        found = PredictiveDistribution([one, one], single=False)
-        assert found.quantile([0.1, 0.9]).shape == (3, 2, 2)
-        assert found.quantile(0.5).shape == found.mean().shape == (3, 2)
-        assert found.sample(5, 0).shape == (3, 2, 5)
-
     def test_many_rows_are_taken_in_blocks(self, monkeypatch):
         one = OutputDistribution(np.arange(50.0), np.ones(50), calibrated().shape)
-        whole = PredictiveDistribution([one]).quantile([0.2, 0.7])
+        whole = PredictiveDistribution(one).quantile([0.2, 0.7])
         monkeypatch.setattr("skewridge.distribution.predictive.BLOCK", 7)
-        assert np.array_equal(PredictiveDistribution([one]).quantile([0.2, 0.7]), whole)
+        assert np.array_equal(PredictiveDistribution(one).quantile([0.2, 0.7]), whole)
 
     def test_given_bounds_hold(self):
         one = OutputDistribution(np.zeros(1), np.ones(1), calibrated().shape, None, low=-0.5, high=1.0)
-        found = PredictiveDistribution([one])
+        found = PredictiveDistribution(one)
         assert found.quantile([0.001, 0.999])[0].tolist() == [-0.5, 1.0]
         assert found.cdf([-0.6, 1.0])[0].tolist() == [0.0, 1.0]
 
     def test_what_is_asked_for_is_checked(self):
-        found = PredictiveDistribution([OutputDistribution(np.zeros(2), np.ones(2), calibrated().shape)])
+        found = PredictiveDistribution(OutputDistribution(np.zeros(2), np.ones(2), calibrated().shape))
         with pytest.raises(ValueError, match=r"levels must lie above 0 and below 1; got 1.5"):
             found.quantile([0.5, 1.5])
         with pytest.raises(ValueError, match="t must be numbers; got nan at place 0"):

@@ -95,7 +95,7 @@ BEYOND = np.vstack([STEEP, [[3.0]], [[-2.0]]])
 def test_levels_are_clipped_and_no_more(estimator, tmp_path):
     """None switches clipping off on every level, and every kind of bounds comes back from a file."""
     free = estimator(random_state=0, bounds=None).fit(STEEP, LINE)
-    assert free._ends is None
+    assert free._bounds is None
     if estimator is SkewRidge:
         assert free.predict(BEYOND).max() > LINE.max() + 0.2 * np.ptp(LINE), "ridge regression goes on beyond the rows"
     for bounds, (low, high) in {

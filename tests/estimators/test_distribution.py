@@ -79,13 +79,6 @@ class TestShapesAndConsistency:
         assert np.array_equal(std, model.predict_distribution(X).sd())
         assert std == pytest.approx(0.05 + X[:, 1] ** 2, rel=0.7, abs=0.1)
 
-    def test_several_outputs(self):
-        X, y = noisy(600, 3)
-        model = LocalKernelRidge(random_state=0).fit(X, np.column_stack([y, -y]))
-        assert model.predict_quantiles(X[:7], [0.1, 0.9]).shape == (7, 2, 2)
-        assert model.predict_exceedance(X[:7], 0.0).shape == (7, 2)
-        assert model.predict(X[:7], return_std=True)[1].shape == (7, 2)
-
     def test_estimators_without_left_out_rows_get_them_by_folds(self, new):
         X, y = new
         model = AdaptiveKernelRidge(100, 0.5, random_state=0).fit(*noisy(1500, 4))

@@ -7,10 +7,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skewridge import LocalKernelRidge, ModelFileError, SkewRidge, fit_source, load_model, save_model
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    LocalKernelRidge,
+    ModelFileError,
+    SkewRidge,
+    SmoothingSpline,
+    fit_source,
+    load_model,
+    save_model,
+)
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
 
@@ -84,24 +96,31 @@ def test_threads_do_not_change_a_bit(estimator):
     assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
 
 
-def test_several_outputs_of_two_levels_are_fits_of_their_own():
-    Y2 = np.column_stack([Y, np.sin(5 * X[:, 0])])
-    model = fitted(BOTH[0], y=Y2)
+OTHER = [
+    AdaptiveKernelRidge(20, 0.5, random_state=0),
+    SmoothingSpline(random_state=0),
+    DacKernelRidge(2, bandwidth=1.0, penalty=1e-3, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", [*BOTH, *OTHER], ids=lambda e: type(e).__name__)
+def test_several_outputs_are_refused_and_fitted_by_scikit_learn(estimator, tmp_path):
+    Y2, own = np.column_stack([Y, np.sin(5 * X[:, 0])])[:80], clone(estimator)
+    told = rf"y must have one column; got 2\. Wrap .*MultiOutputRegressor\({type(estimator).__name__}\(\)\)"
+    for response in (Y2, Y2.tolist(), pd.DataFrame(Y2)):
+        with pytest.raises(ValueError, match=told):
+            own.fit(X[:80], response)
+    assert not hasattr(own, "n_features_in_")
+    pd.DataFrame(np.c_[X[:80], Y2], columns=["a", "b", "y", "z"]).to_parquet(tmp_path / "rows.parquet")
+    for target in (["y", "z"], Y2):
+        with pytest.raises(ValueError, match=told):
+            fit_source(own, tmp_path / "rows.parquet", target=target, features=["a", "b"])
+    both = MultiOutputRegressor(own).fit(X[:80], Y2)
     for j in range(2):
-        alone = fitted(BOTH[0], y=Y2[:, j])
-        assert np.array_equal(model.predict(X_TEST)[:, j], alone.predict(X_TEST))
-        assert np.array_equal(model.weights_[:, j], alone.weights_)
-        assert model.risk_[j] == alone.risk_
-    assert model.loo_prediction_.shape == Y2.shape
-    assert len(model.tuning_) == len(model.global_) == len(model.locals_) == 2
-
-
-def test_several_outputs_of_cells_share_their_scales():
-    Y2 = np.column_stack([Y, np.sin(5 * X[:, 0])])
-    model = fitted(BOTH[1], y=Y2)
-    assert model.predict(X_TEST).shape == (len(X_TEST), 2)
-    assert np.mean((model.predict(X_TEST)[:, 0] - TRUTH) ** 2) < 0.7 * TRUTH.var()
-    assert len(model.risk_) == 2
+        assert np.array_equal(both.predict(X_TEST)[:, j], clone(estimator).fit(X[:80], Y2[:, j]).predict(X_TEST))
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        column = clone(estimator).fit(X[:80], Y2[:, :1])
+    assert np.array_equal(column.predict(X_TEST), both.predict(X_TEST)[:, 0])
 
 
 @both
@@ -199,7 +218,7 @@ def test_intervals_come_from_left_out_errors_without_a_refit(name, monkeypatch):
     low, high = model.predict_interval(X_TEST, coverage=0.8)
     noisy = TRUTH + 0.02 * np.random.default_rng(5).normal(size=len(TRUTH))
     assert 0.7 < np.mean((low <= noisy) & (noisy <= high)) < 0.9
-    assert model.calibration_[0].source == "left out"
+    assert model.calibration_.source == "left out"
 
 
 @both
@@ -221,17 +240,14 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(estimator):
 
 
 def test_a_checkpoint_changes_nothing(tmp_path):
-    Y2 = np.column_stack([Y[:80], np.cos(3 * X[:80, 1])])
-    table = np.hstack([X[:80], Y2])
-    model = fit_source(SkewRidge(random_state=0), table, target=[2, 3], checkpoint=tmp_path / "kept")
-    assert np.array_equal(model.predict(X_TEST), fitted(BOTH[0], X[:80], Y2).predict(X_TEST))
+    model = fit_source(SkewRidge(random_state=0), np.c_[X, Y][:80], target=2, checkpoint=tmp_path / "kept")
+    assert np.array_equal(model.predict(X_TEST), fitted(BOTH[0], X[:80], Y[:80]).predict(X_TEST))
 
 
-def test_a_constant_output_among_others_is_fitted():
-    model = fitted(BOTH[0], X[:60], np.column_stack([Y[:60], np.ones(60)]))
-    assert model.weights_.shape == (4, 2)
-    np.testing.assert_allclose(model.predict(X_TEST)[:, 1], 1.0)
-    assert np.array_equal(model.predict(X_TEST)[:, 0], fitted(BOTH[0], X[:60], Y[:60]).predict(X_TEST))
+def test_a_constant_response_is_fitted():
+    model = fitted(BOTH[0], X[:60], np.ones(60))
+    assert model.weights_.shape == (4,)
+    np.testing.assert_allclose(model.predict(X_TEST), 1.0)
 
 
 @both
@@ -290,17 +306,18 @@ def test_frames_with_weights_of_zero_warn_of_nothing():
 def change_level_one(model, **fields):
     """Replace fields of level 1, which is frozen."""
     for name, value in fields.items():
-        object.__setattr__(model._models[0].members.levels.level_one, name, value)
+        object.__setattr__(model._model.members.levels.level_one, name, value)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m._models[0].blend.intercept.__setitem__(0, np.nan), "not finite"),
-        (lambda m: setattr(m, "_ends", (np.zeros(1),)), "not valid"),
+        (lambda m: m._model.blend.intercept.__setitem__(0, np.nan), "not finite"),
+        (lambda m: setattr(m, "_bounds", (0.0,)), "not valid"),
+        (lambda m: setattr(m, "_bounds", (1.0, 0.0)), "not valid"),
         (lambda m: setattr(m, "_honest", m._honest[:2]), "not valid"),
-        (lambda m: setattr(m, "_response_edges", ()), "not valid"),
-        (lambda m: m._models[0].members.levels.locals[0].used.__setitem__(0, -1), "valid"),
+        (lambda m: setattr(m, "_response_edges", m._response_edges.astype(np.float32)), "array of float64"),
+        (lambda m: m._model.members.levels.locals[0].used.__setitem__(0, -1), "valid"),
         (lambda m: change_level_one(m, centers=np.zeros((3, 9)), coef=np.zeros((1, 3))), "valid"),
         (lambda m: change_level_one(m, coef=np.zeros((1, 3))), "length"),
     ],

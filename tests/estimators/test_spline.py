@@ -363,7 +363,7 @@ def test_bad_parameters(parameters, error, message):
         (np.where(X > 0.9, np.nan, X), Y, "Input X contains NaN"),
         (X, np.where(Y > 0.1, np.inf, Y), "Input y contains infinity"),
         (X[:0], Y[:0], "Found array with 0 sample"),
-        (X, np.c_[Y, Y], "y should be a 1d array"),
+        (X, np.c_[Y, Y], r"y must have one column; got 2\. Wrap the estimator"),
         (np.array([["a", "b"]] * 300), Y, "could not convert string to float"),
         (X, Y * 1e160, "y must stay below"),
     ],
@@ -457,7 +457,7 @@ def test_intervals_cover_unseen_rows():
     model = SmoothingSpline(random_state=0).fit(X, noisy(X))
     y_new, (low, high) = noisy(X_new), model.predict_interval(X_new, coverage=0.9)
     assert 0.86 < np.mean((low <= y_new) & (y_new <= high)) < 0.94
-    assert model.calibration_[0].source == "cross-fitted"
+    assert model.calibration_.source == "cross-fitted"
 
 
 def test_notebooks_show_the_terms():

@@ -49,7 +49,7 @@ def test_what_the_estimator_can_do_works_on_raw_tables(fitted):
     assert fitted.tuning_ is fitted["model"].tuning_
     assert fitted.predict(NEW, return_std=True)[1].shape == (60,)
     again = clone(fitted).fit(RAW, PRICE).calibrate(NEW, np.arange(60.0))
-    assert again.calibration_[0].source == "fresh"
+    assert again.calibration_.source == "fresh"
 
 
 def test_methods_that_estimators_get_later_are_handed_on():

@@ -68,7 +68,7 @@ def test_copies_of_a_row_share_a_fold_whatever_holds_them():
     rows = pd.DataFrame({"a": RNG.permutation([f"row {i}" for i in range(100)] * 2), "b": 1.0})
     y = rows["a"].map(dict(zip(sorted(set(rows["a"])), RNG.normal(size=100), strict=True))).to_numpy()
     model = DacRegressor(ByHeart(), n_nodes=1, random_state=0).fit(rows, y)
-    assert np.abs(model.calibrate().calibration_[0].errors).max() > 1.0
+    assert np.abs(model.calibrate().calibration_.errors).max() > 1.0
 
 
 class ByHeart(DummyRegressor):
@@ -207,7 +207,7 @@ def test_what_cannot_be_calibrated_is_widened_and_told(tmp_path):
     with pytest.warns(UserWarning, match=r"widened, and their coverage is not promised.*few rows decide.*kept back"):
         low, high = model.predict_interval(points)
     assert np.mean((low <= responses) & (responses <= high)) > 0.95
-    assert model.calibration_[0].source == "unstable"
+    assert model.calibration_.source == "unstable"
     save_model(model, tmp_path / "model.skr")
     with pytest.warns(UserWarning, match="coverage is not promised"):
         np.testing.assert_array_equal(load_model(tmp_path / "model.skr").predict_interval(points), (low, high))
@@ -229,7 +229,7 @@ def test_sound_rows_are_not_warned_of_nor_widened():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.predict_interval(points)
-        assert model.calibration_[0].source == "cross-fitted"
+        assert model.calibration_.source == "cross-fitted"
 
 
 def test_rows_that_shift_a_fit_are_told_and_do_not_shift_its_intervals():

@@ -85,11 +85,6 @@ def test_the_same_array_is_written_once_and_loaded_as_one(again):
     assert fitted("dac").X_fit_.nbytes < len(file_of("dac")) < 3 * fitted("dac").X_fit_.nbytes + 20_000
 
 
-def test_the_order_in_memory_is_kept(again):
-    model, loaded = fitted("adaptive outputs"), again("adaptive outputs")
-    assert model.dual_coef_.flags.f_contiguous == loaded.dual_coef_.flags.f_contiguous
-
-
 def test_what_is_written_about_a_model_comes_back(tmp_path):
     about = {"target": "høyde", "rows": 90, "y": Y, "nothing": None, "more": {"share": np.nan, "pair": (1, -np.inf)}}
     save_model(fitted("dac"), tmp_path / "m", about=about)

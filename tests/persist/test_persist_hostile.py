@@ -345,7 +345,7 @@ def test_cells_of_a_kernel_that_does_not_decay_are_refused(load):
 @pytest.mark.parametrize(("part", "length"), [("coef", 1), ("intercept", 2)])
 def test_a_line_or_a_blend_whose_arrays_differ_in_length_is_refused(part, length, load):
     for path in (("members", "linear", part), ("blend", {"coef": "weights"}.get(part, part))):
-        forged = with_array(("_models", "tuple", 0, *path), lambda a: np.resize(a, (length, *a.shape[1:])))
+        forged = with_array(("_model", *path), lambda a: np.resize(a, (length, *a.shape[1:])))
         with pytest.raises(ModelFileError, match=r"does not fit|not a valid BlendedModel"):
             load(forged(file_of("skew")))
 
@@ -409,8 +409,8 @@ def run_module(name, *arguments):
     )
 
 
-QUICK_FILES = [("dac nodes", 50), ("adaptive outputs", 50)]
-OF_EVERY_ESTIMATOR = ["dac nodes", "adaptive outputs", "regressor", "spline", "local", "skew with companions", "table"]
+QUICK_FILES = [("dac nodes", 50), ("adaptive kernels", 50)]
+OF_EVERY_ESTIMATOR = ["dac nodes", "adaptive kernels", "regressor", "spline", "local", "skew with companions", "table"]
 MANY_FILES = [pytest.param(name, 1700, marks=pytest.mark.full) for name in OF_EVERY_ESTIMATOR]  # 11,900 in all
 
 
@@ -428,7 +428,7 @@ def test_damaged_and_forged_files_are_refused_or_right_and_never_run_code(name, 
 
 
 QUICK_KILLS = [("dac", "dac nodes", 5)]
-PAIRS = [("dac", "dac nodes"), ("adaptive outputs", "local"), ("skew", "spline"), ("regressor", "skew with companions")]
+PAIRS = [("dac", "dac nodes"), ("adaptive kernels", "local"), ("skew", "spline"), ("regressor", "skew with companions")]
 MANY_KILLS = [pytest.param(*pair, 100, marks=pytest.mark.full) for pair in PAIRS]
 
 

@@ -45,10 +45,10 @@ def adaptive(rows):
 
 @pytest.fixture(scope="module")
 def levels(rows):
-    """Two levels of two outputs, with a column that nothing depends on."""
+    """Two levels, with a column that nothing depends on."""
     X, y = rows
     frame = pd.DataFrame(X, columns=["east", "north"]).assign(constant=1.0)
-    return SkewRidge("laplacian", random_state=0).fit(frame[:150], np.c_[y, -y][:150])
+    return SkewRidge("laplacian", random_state=0).fit(frame[:150], y[:150])
 
 
 def texts(ax):
@@ -179,14 +179,14 @@ def test_importances_are_named_bars(adaptive):
 
 
 def test_two_levels_show_the_search_of_level_one_and_learned_scales(levels):
-    level_one = levels.tuning_[0].level_one
+    level_one = levels.tuning_.level_one
     ax = SearchDisplay.from_estimator(levels).ax_
     drawn = sorted(x for line in ax.get_lines()[:2] for x in line.get_xdata())
     assert drawn == sorted(tried["n_centers"] for tried in level_one.tried)
     ax = TuningDisplay.from_estimator(levels).ax_
     assert np.array_equal(ax.get_lines()[0].get_xdata(), level_one.penalties)
     ax = ImportanceDisplay.from_estimator(levels).ax_
-    assert [bar.get_width() for bar in ax.patches] == sorted(levels.feature_scale_[:, 0], reverse=True)
+    assert [bar.get_width() for bar in ax.patches] == sorted(levels.feature_scale_, reverse=True)
     assert [label.get_text() for label in ax.get_yticklabels()][-1] == "constant"
     assert ax.get_xlabel() == "learned scale"
 

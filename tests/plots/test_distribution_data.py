@@ -120,17 +120,6 @@ def test_levels_that_are_never_exceeded_have_no_period(rows):
     assert shown["band"] == [[0.5], [2.0]]
 
 
-def test_of_several_outputs_the_first_is_shown(rows):
-    X, _ = rows
-    one, two = Forecaster(), Forecaster(2)
-    for display, options in (
-        (QuantileFanDisplay, {}),
-        (ExceedanceMapDisplay, {"threshold": 2.0}),
-        (ReturnLevelDisplay, {}),
-    ):
-        assert display.from_estimator(one, X, **options).data == display.from_estimator(two, X, **options).data
-
-
 def test_bad_input_is_refused(rows):
     X, y = rows
     with pytest.raises(ValueError, match=r"feature must be a column of X, by name or place; got 7\. There are 0, 1, 2"):

@@ -135,10 +135,7 @@ class SavedModel:
         self.estimator.set_params(n_jobs=self.jobs)
         with self.screen.progress():
             found = self.model.predict(inputs, **({"return_std": True} if std else {}))
-        prediction, deviation = found if std else (found, None)
-        if prediction.ndim > 1:
-            raise ValueError(f"{self.path} predicts {prediction.shape[1]} outputs, and the command line takes one.")
-        return prediction, deviation
+        return found if std else (found, None)
 
     def numbers(self, inputs: Any) -> Any:
         """Rows as the estimator itself takes them."""

@@ -107,16 +107,16 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Unseen:
-    """Rows predicted by fits that have not seen them: prediction and Y (n, p), frequencies (n,) and their source.
+    """Rows predicted by fits that have not seen them: prediction, y and frequencies, (n,) each, and their source.
 
     folds (n,) are those of rows that were cross-fitted, None where folds may differ; X (n, d) is None where rows are no
-    numbers, or of no use; groups (n,) are labels of rows that are left out together. level (n, p) is where rows lie
+    numbers, or of no use; groups (n,) are labels of rows that are left out together. level (n,) is where rows lie
     among the predictions of new rows, None where their own predictions do: a fit without the row may tell the row's
     own response, since the mean of the others is low where y is high.
     """
 
     prediction: FloatArray
-    Y: FloatArray
+    y: FloatArray
     weights: FloatArray
     source: str
     folds: IntArray | None = None
@@ -124,26 +124,18 @@ class Unseen:
     groups: IntArray | None = None
     level: FloatArray | None = None
 
-    def levels(self, output: int) -> FloatArray:
-        """Where rows lie among the predictions of an output, (n,)."""
-        return (self.prediction if self.level is None else self.level)[:, output]
-
-    def calibration(self, output: int, edges: FloatArray, scale: FloatArray) -> Calibration:
-        """Return an output's errors over their scale, (n,), by slices of its prediction.
-
-        Errors of unstable folds are one slice.
-        """
-        prediction, y, level = self.prediction[:, output], self.Y[:, output], self.levels(output)
+    def calibration(self, edges: FloatArray, scale: FloatArray) -> Calibration:
+        """Return errors over their scale, (n,), by slices of the prediction; those of unstable folds are one slice."""
         source = self.source
-        if self.folds is not None and folds_disagree(prediction, y, self.weights, self.folds):
+        if self.folds is not None and folds_disagree(self.prediction, self.y, self.weights, self.folds):
             edges, source = edges[[0, -1]], "unstable"
-        return calibration_of(prediction, y, edges, self.weights, source, scale, level)
+        return calibration_of(self.prediction, self.y, edges, self.weights, source, scale, self.level)
 
 
 def with_common_error(
-    prediction: FloatArray, Y: FloatArray, weights: FloatArray, X: RowData | None = None
+    prediction: FloatArray, y: FloatArray, weights: FloatArray, X: RowData | None = None
 ) -> FloatArray:
-    """Left-out predictions, (n, p), with the common error of the whole fit, not that of fits without a row.
+    """Left-out predictions, (n,), with the common error of the whole fit, not that of fits without a row.
 
     A few gross errors shift a fit, and with it every error. Without rows of weight f in all, those with the same x,
     of a whole weight W, the shift is W / (W - f) as large; new rows see that of the whole fit. What no row shifts so
@@ -152,21 +144,20 @@ def with_common_error(
     Examples
     --------
     >>> import numpy as np
-    >>> y = np.append(np.zeros(30), np.arange(10.0))[:, None]
+    >>> y = np.append(np.zeros(30), np.arange(10.0))
     >>> y[0] = 4e5  # the mean is 10,001; without another row 400,000 / 39 and more
     >>> left_out = (y.sum() - y) / 39
     >>> np.abs(with_common_error(left_out, y, np.ones(40))[1:30] - y.mean()).max() < 1e-9
     np.True_
     """
-    pairs = zip(Y.T, prediction.T, strict=True)
-    shifts = np.array([common_error(own - left_out, own, weights) for own, left_out in pairs])
-    if not shifts.any():
+    shift = common_error(y - prediction, y, weights)
+    if not shift:
         return prediction
     together = weights
     if X is not None:
         _, totals, member = distinct_rows([X], weights, seed=0)
         together = totals[member]
-    return np.asarray(prediction + np.outer(together / weights.sum(), shifts))
+    return np.asarray(prediction + together / weights.sum() * shift)
 
 
 def folds_disagree(prediction: FloatArray, y: FloatArray, weights: FloatArray, folds: IntArray) -> bool:

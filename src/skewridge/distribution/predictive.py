@@ -7,7 +7,7 @@ unseen rows of similar prediction. What the others are is left to their errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -165,22 +165,20 @@ class OutputDistribution:
 
 
 class PredictiveDistribution:
-    """The distribution of y at n rows, of one or several outputs.
+    """The distribution of y at n rows.
 
     Made by ``predict_distribution`` of a fitted estimator. Levels and thresholds are numbers, or
-    arrays (L,): results are (n,) or (n, L), with an axis for outputs before the last where there
-    are several.
+    arrays (L,): results are (n,) or (n, L).
     """
 
-    def __init__(self, outputs: Sequence[OutputDistribution], single: bool = True) -> None:
-        self._outputs, self._single = tuple(outputs), single
+    def __init__(self, own: OutputDistribution) -> None:
+        self._own = own
 
     def __len__(self) -> int:
-        return len(self._outputs[0])
+        return len(self._own)
 
     def __repr__(self) -> str:
-        several = "" if self._single else f", {len(self._outputs)} outputs"
-        return f"<PredictiveDistribution of {len(self)} rows{several}>"
+        return f"<PredictiveDistribution of {len(self)} rows>"
 
     def quantile(self, levels: Any) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels in ]0, 1[."""
@@ -210,11 +208,10 @@ class PredictiveDistribution:
         return self._by_blocks(GRID, lambda part, levels: deviation(part.quantile(levels)))
 
     def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
-        """Return draws of y, (n, size) or (n, p, size), independent of one another."""
+        """Return draws of y, (n, size), independent of one another."""
         generator = random_state if isinstance(random_state, DRAWS) else np.random.default_rng(random_state)
-        uniform = [generator.random((len(self), size)) for _ in self._outputs]
-        drawn = [own.quantile(np.maximum(u, TINY)) for own, u in zip(self._outputs, uniform, strict=True)]
-        return drawn[0] if self._single else np.stack(drawn, axis=1)
+        uniform = generator.random((len(self), size))
+        return self._own.quantile(np.maximum(uniform, TINY))
 
     def expected(self, value: Callable[[FloatArray], Any]) -> FloatArray:
         """Return the mean of ``value(y)``, a function of arrays, over 1,000 levels."""
@@ -237,23 +234,20 @@ class PredictiveDistribution:
 
             _, ax = plt.subplots(layout="constrained")
         levels = np.linspace(0.001, 0.999, 999)
-        for own in self._outputs:
-            ax.step(own.some(slice(row, row + 1)).quantile(levels[None])[0], 1.0 - levels, where="post")
+        ax.step(self._own.some(slice(row, row + 1)).quantile(levels[None])[0], 1.0 - levels, where="post")
         ax.set(xlabel="t", ylabel="P(y > t)", ylim=(0.0, 1.0))
         return ax
 
     def _by_blocks(
         self, columns: FloatArray, ask: Callable[[OutputDistribution, FloatArray], FloatArray]
     ) -> FloatArray:
-        """What outputs answer, asked for numbers of every row (r, L), in blocks of rows that are small enough."""
-        asked, found = np.atleast_1d(columns), []
+        """What rows answer, asked for the same numbers (L,), in blocks of rows that are small enough."""
+        asked = np.atleast_1d(columns)
         size = max(1, BLOCK // max(len(asked), 1))
-        for own in self._outputs:
-            parts = [own.some(slice(start, start + size)) for start in range(0, max(len(own), 1), size)]
-            answers = [ask(part, np.broadcast_to(asked, (len(part), len(asked)))) for part in parts]
-            found.append(np.concatenate(answers))
-        out = found[0] if self._single else np.stack(found, axis=1)
-        return out[..., 0] if columns.ndim == 0 else out
+        parts = [self._own.some(slice(start, start + size)) for start in range(0, max(len(self), 1), size)]
+        answers = [ask(part, np.broadcast_to(asked, (len(part), len(asked)))) for part in parts]
+        found = np.concatenate(answers)
+        return found[..., 0] if columns.ndim == 0 else found
 
 
 def check_levels(levels: Any) -> FloatArray:

@@ -89,8 +89,8 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     ----------
     centers_ : (m, d) array, rows of X; centres that others explain are dropped
     center_rows_ : (m,) array, their places in X
-    dual_coef_ : (m,) or (m, p) array
-    intercept_ : float or (p,) array
+    dual_coef_ : (m,) array
+    intercept_ : float
     n_centers_, adapt_, kernel_, penalty_ : what was chosen or given
     bandwidth_ : float, in units of the scaled features, whose scales have a root mean square of 1
         where they were learned; None for polynomial and sobolev
@@ -105,10 +105,9 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         scaled columns, where scales are not learned), over their sum; along two values the
         difference between predictions at both over their distance
     tuning_ : CenterTuning, what was tried and what it cost
-    noise_ : float or (p,) array, the estimated standard deviation of the noise
+    noise_ : float, the estimated standard deviation of the noise
     solver_, n_iter_ : the solver, and the steps of "cg" (None for "direct")
-    calibration_ : tuple of Calibration, one an output: the errors that intervals are made of, once
-        there are any
+    calibration_ : Calibration, the errors that intervals are made of, once there are any
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
@@ -123,8 +122,8 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     """
 
     dual_coef_: FloatArray
-    intercept_: float | FloatArray
-    noise_: float | FloatArray
+    intercept_: float
+    noise_: float
     _takes_tables = True
     _summary = centers_summary
 
@@ -171,7 +170,7 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         Parameters
         ----------
         X : (N, d) array or data frame
-        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        y : (N,) array or series; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
         groups : (N,) array, series or list of labels, optional
@@ -186,23 +185,23 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         """
         self._check_parameters()
         given, (X, y) = X, self._opened(X, y)
-        checked, X, y = self._check_data(X, y, multi_output=True)
+        checked, X, y = self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
-        X, Y = kept_rows(X, kept), np.asarray(kept_rows(y, kept)).reshape(len(kept), -1)
+        X, y = kept_rows(X, kept), np.asarray(kept_rows(y, kept))
         seed = current().value("seed", lambda: draw_seed(self.random_state))
         found = fit_global(
-            *(X, Y, weights, self._settings),
-            scores=scores_of(self.scoring, Y, weights),
+            *(X, y[:, None], weights, self._settings),
+            scores=scores_of(self.scoring, y, weights),
             scoring=scoring_name(self.scoring),
             groups=None if together is None else together.labels,
             seed=seed,
         )
         self._take_over(checked, X)
-        self._single, self._seed = y.ndim == 1, seed
+        self._seed = seed
         self._remember(X, kept, found)
-        self._remember_rows(X, Y, weights, together)
-        self._remember_response(Y, weights)
+        self._remember_rows(X, y, weights, together)
+        self._remember_response(y, weights)
         for concern in concerns(self.tuning_, found.model, found.choice.unlearned):
             warn_user(concern)
         warn_of_neighbours(found.adjacent)
@@ -229,8 +228,8 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
 
         Returns
         -------
-        prediction : (n,) or (n, p) array
-        std : of the same shape, with ``return_std=True``
+        prediction : (n,) array
+        std : (n,) array, with ``return_std=True``
         """
         if is_lazy(X):
             return predict_collection(self, X)
@@ -239,10 +238,10 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
             model = self._predictor(single=X.dtype == np.float32)
             prediction = predict_rows(model.predict, X, row_work=model.row_work)
             if not return_std:
-                return self._shaped(prediction)
+                return prediction[:, 0]
             with on_threads():
                 std = predict_rows(self._std, X, "standard deviations")
-            return self._shaped(prediction), self._shaped(std)
+            return prediction[:, 0], std[:, 0]
 
     @property
     def dropped_features_(self) -> Any:
@@ -256,20 +255,15 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         """The forms of the training columns; None where scales were not learned."""
         return getattr(self._scaling, "forms", None)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
     def _remember(self, X: RowData, kept: IntArray, found: GlobalFit) -> None:
         model, units, candidate = found.model, found.units, found.choice.candidate
         self._scaling, self._model = found.transform, model
         self._means, self._units = found.means, units
         self.tuning_ = replace(found.tuning, dominant=kept[model.dominant])
         self.center_rows_, self.centers_ = kept[model.rows], X[model.rows]
-        self.dual_coef_ = self._shaped(model.dual.T * units)
-        self.intercept_ = self._shaped(model.intercepts * units + found.means)
-        self.noise_ = self._shaped(model.noise * units)
+        self.dual_coef_ = model.dual[0] * units
+        self.intercept_ = float((model.intercepts * units + found.means)[0])
+        self.noise_ = float((model.noise * units)[0])
         self.n_centers_, self.adapt_ = len(model.rows), candidate.adapt
         self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, found.choice.penalty
         self.feature_scale_, self.feature_slopes_ = found.column_scale, found.slopes
@@ -284,17 +278,11 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         return self._model.std(self._scaling(X)) * self._units
 
     @runs
-    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
+    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Centres are drawn from the rows given; scales, penalty and share stay as they are."""
         n_centers, features = (self.tuning_.chosen[name] for name in ("n_centers", "features"))
         candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_)
         choice = Choice(candidate, self.penalty_, self._scaling, features, criterion="given")
-        found = fit_again(X, Y, weights, self._twin()._settings, choice, seed=self._seed)
+        found = fit_again(X, y[:, None], weights, self._twin()._settings, choice, seed=self._seed)
         with one_blas_thread():
-            return predict_rows(found.predictor().predict, X_new)
-
-    def _shaped(self, values: FloatArray) -> Any:
-        """Drop the last axis of a single output; a number for a single number."""
-        if not self._single:
-            return values
-        return float(values[0]) if values.ndim == 1 else values[:, 0]
+            return predict_rows(found.predictor().predict, X_new)[:, 0]

@@ -24,8 +24,8 @@ from skewridge._validation import (
     is_lazy,
     warn_user,
 )
-from skewridge.estimators.bounds import bounds_of, clipped
-from skewridge.estimators.column_labels import check_labels, remember_labels
+from skewridge.estimators.bounds import bounds_of
+from skewridge.estimators.column_labels import check_labels, check_one_column, remember_labels
 from skewridge.estimators.distribution import DistributionMixin
 from skewridge.estimators.notebook import NotebookMixin
 from skewridge.estimators.raw_tables import refuse_raw
@@ -62,6 +62,8 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
             check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
         check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
 
+    _bounds: tuple[float, float] | None
+
     @contextmanager
     def _running(self, X: Any = None) -> Iterator[None]:
         """Run as the parameters say; rows in chunks where they are, unless they are collected here first."""
@@ -71,15 +73,12 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
         with running(self.n_jobs, self.verbose, n_bytes), using(**more):
             yield
 
-    def _remember_bounds(self, Y: FloatArray) -> None:
-        """Keep what predictions of Y, (N, p), are clipped to, if anything."""
-        self.__dict__.pop("_bounds", None)
-        ends = bounds_of(self.bounds, Y)
-        if ends is not None:
-            self._bounds = ends
+    def _remember_bounds(self, y: FloatArray) -> None:
+        """Keep what predictions of y are clipped to, if anything."""
+        self._bounds = bounds_of(self.bounds, y)
 
     def _clipped(self, prediction: FloatArray) -> FloatArray:
-        return clipped(prediction, getattr(self, "_bounds", None))
+        return prediction if self._bounds is None else np.clip(prediction, *self._bounds)
 
     def _take_over(self, checked: Any, fitted: Any = None) -> None:
         """Take what was validated on the clone, and the range of the rows fitted; forget what an earlier fit left."""
@@ -100,6 +99,7 @@ class KernelEstimator(Shell):
 
     def _opened(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The rows as a fit takes them: Dask collections are read where they are."""
+        check_one_column(self, y)
         if not is_lazy(X):
             return X, y.compute() if is_lazy(y) else y
         y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
@@ -132,34 +132,28 @@ class KernelEstimator(Shell):
             check_bytes("memory_limit", self.memory_limit)
         self._check_threads()
 
-    def _check_data(self, X: Any, y: Any, **options: Any) -> tuple[Self, RowData, FloatArray]:
+    def _check_data(self, X: Any, y: Any) -> tuple[Self, RowData, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
+        check_one_column(self, y)
         if isinstance(X, Table):
-            return checked, X, self._check_table(checked, X, y, **options)
+            return checked, X, self._check_table(checked, X, y)
         refuse_raw(self, X)
         check_plain("X", X)
         check_plain("y", y)
         check_same_order(X, y)
         remember_labels(checked, X)
-        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True, **options)
+        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True)
         check_magnitude("X", X)
         checked._precision, y = X.dtype, as_response(y)
         _check_response(y)
         return checked, X.astype(np.float64), y
 
-    def _check_table(
-        self,
-        checked: Any,
-        X: Table,
-        y: Any,
-        multi_output: bool = False,
-        collected: FloatArray | None = None,
-    ) -> FloatArray:
+    def _check_table(self, checked: Any, X: Table, y: Any, collected: FloatArray | None = None) -> FloatArray:
         """Check rows in chunks, read or collected before, as an array; return the response."""
         check_plain("y", y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
-        y = y if multi_output else column_or_1d(y, warn=True)
+        y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         _check_response(y)
         checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, collected)
@@ -187,10 +181,8 @@ def as_response(y: Any) -> FloatArray:
 def _check_response(y: FloatArray) -> None:
     """Refuse numbers whose squares overflow; warn of a response that varies by no more than rounding."""
     check_magnitude("y", y)
-    Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-    lost = constant_outputs(Y) & (np.ptp(Y, axis=0) > 0.0)
-    for column in Y.T[lost]:
+    if constant_outputs(y[:, None])[0] and np.ptp(y) > 0.0:
         warn_user(
-            f"y varies by {np.ptp(column):.2g} about {column[0]:.6g}, which is rounding of numbers of that size: "
+            f"y varies by {np.ptp(y):.2g} about {y[0]:.6g}, which is rounding of numbers of that size: "
             "nothing but its level can be fitted. Subtract a constant from y before it is rounded."
         )

@@ -47,26 +47,18 @@ def as_bounds(bounds: Any) -> str | tuple[float | None, float | None] | None:
     return None if low is None else float(low), None if high is None else float(high)
 
 
-def bounds_of(bounds: Any, Y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """The ends that predictions of Y, (N, p), are clipped to, (p,) and (p,); None: no clipping.
+def bounds_of(bounds: Any, y: FloatArray) -> tuple[float, float] | None:
+    """The ends that predictions of y are clipped to; None: no clipping.
 
     Examples
     --------
     >>> import numpy as np
-    >>> bounds_of("auto", np.array([[0.0], [10.0]]))
-    (array([-1.]), array([11.]))
-    >>> bounds_of(None, np.zeros((1, 1))) is None
+    >>> bounds_of("auto", np.array([0.0, 10.0]))
+    (-1.0, 11.0)
+    >>> bounds_of(None, np.zeros(1)) is None
     True
     """
     if bounds is None:
         return None
-    zero, one = np.zeros(Y.shape[1]), np.ones(Y.shape[1])
-    return prediction_bounds(as_bounds(bounds), Y, zero, one)
-
-
-def clipped(prediction: FloatArray, ends: tuple[FloatArray, FloatArray] | None) -> FloatArray:
-    """Predictions, (n,) or (n, p), within ends; as they are where there are none."""
-    if ends is None:
-        return prediction
-    low, high = ends if prediction.ndim == 2 else (end[0] for end in ends)
-    return np.clip(prediction, low, high)
+    low, high = prediction_bounds(as_bounds(bounds), y.reshape(-1, 1), np.zeros(1), np.ones(1))
+    return float(low[0]), float(high[0])

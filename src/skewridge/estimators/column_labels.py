@@ -33,3 +33,13 @@ def _labels(X: Any) -> list[str] | None:
         return None
     labels = columns.tolist()
     return None if all(isinstance(label, str) for label in labels) else [repr(label) for label in labels]
+
+
+def check_one_column(estimator: Any, y: Any) -> None:
+    """Refuse a response of several columns, and say what fits one estimator to each."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y must have one column; got {shape[1]}. Wrap the estimator: "
+            f"sklearn.multioutput.MultiOutputRegressor({type(estimator).__name__}())."
+        )

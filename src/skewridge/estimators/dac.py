@@ -105,7 +105,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
     feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
     nodes_ : list of NodeFit
         The local estimates, with ``keep_nodes=True``.
-    calibration_ : tuple of one Calibration
+    calibration_ : Calibration
         The errors that intervals are made of, once there are any.
 
     Examples
@@ -264,12 +264,12 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
             self.nodes_ = [NodeFit(rows, part) for rows, part in zip(allocation, parts, strict=True)]
         return self
 
-    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
+    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
         if self.bandwidth_ is not None:  # kernels without a bandwidth take none
             settings["bandwidth"] = self.bandwidth_
         twin = self._twin(n_nodes=self._n_nodes_for(len(X)), **settings)
-        return fit_quietly(twin, X, Y[:, 0]).predict(X_new)
+        return fit_quietly(twin, X, y).predict(X_new)
 
     def _node_estimates(self, X: Any) -> Iterator[FloatArray]:
         X = self._check_new(X)

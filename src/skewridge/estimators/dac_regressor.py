@@ -268,9 +268,9 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         self._remember_bounds(rows.y[:, None])
         return self
 
-    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
-        twin = self._twin(n_nodes=self._n_nodes_for(len(Y)), random_state=self._seed)
-        return fit_quietly(twin, X, Y[:, 0], weights if self._weighted else None).predict(X_new)
+    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
+        twin = self._twin(n_nodes=self._n_nodes_for(len(y)), random_state=self._seed)
+        return fit_quietly(twin, X, y, weights if self._weighted else None).predict(X_new)
 
     def _told_apart_by(self, X: Any) -> FloatArray:
         return row_keys(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skewridge._typing import FloatArray
 from skewridge._validation import warn_user
-from skewridge.distribution.intervals import Calibration
 from skewridge.distribution.predictive import PredictiveDistribution, check_levels, check_thresholds
-from skewridge.estimators.error_models import ErrorModel
 from skewridge.estimators.intervals import IntervalMixin, check_in_memory
 
 
@@ -52,16 +51,14 @@ class DistributionMixin(IntervalMixin):
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
-        if any(found.source == "unstable" for found in self.calibration_):
+        if self.calibration_.source == "unstable":
             warn_user(
                 "Distributions are not promised to be calibrated: fits without a fifth of the rows differ from one "
                 "another by more than their errors. Look for gross errors in y, or calibrate(X, y) with rows that "
                 "were kept back."
             )
-        columns = prediction.reshape(len(prediction), -1).T
-        parts = zip(self._models_of_errors, self.calibration_, columns, self._scales(X, columns), strict=True)
-        outputs = [model.distribution(*part) for model, *part in parts]
-        return PredictiveDistribution(outputs, single=prediction.ndim == 1)
+        scale = self._scale(X, prediction)
+        return PredictiveDistribution(self._error_model.distribution(self.calibration_, prediction, scale))
 
     def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.5, 0.95)) -> FloatArray:
         """Return quantiles of y: the least value that y stays below, or at, with probability ``level``.
@@ -73,12 +70,19 @@ class DistributionMixin(IntervalMixin):
 
         Returns
         -------
-        quantiles : (n,) or (n, L) array; (n, p) or (n, p, L) for several outputs
+        quantiles : (n,) or (n, L) array
         """
         asked = check_levels(levels)
         found = self.predict_distribution(X)
-        for model, calibration in zip(self._models_of_errors, self.calibration_, strict=True):
-            _check_known(asked, calibration, model)
+        if self._error_model.masses is None:  # of point masses any level is known
+            least, largest = self.calibration_.shape.known_levels
+            odd = np.atleast_1d(asked)[(np.atleast_1d(asked) < least) | (np.atleast_1d(asked) > largest)]
+            if len(odd):
+                raise ValueError(
+                    f"level {odd[0]:g} cannot be told from {self.calibration_.n_rows:.0f} errors: levels from "
+                    f"{least:.4g} to {largest:.4g} can. Calibrate with more rows (a tail beyond them takes 500), or "
+                    "ask for other levels."
+                )
         return found.quantile(asked)
 
     def predict_cdf(self, X: Any, t: Any) -> FloatArray:
@@ -91,7 +95,7 @@ class DistributionMixin(IntervalMixin):
 
         Returns
         -------
-        probability : (n,) or (n, T) array; (n, p) or (n, p, T) for several outputs
+        probability : (n,) or (n, T) array
         """
         asked = check_thresholds("t", t)
         return self.predict_distribution(X).cdf(asked)
@@ -106,7 +110,7 @@ class DistributionMixin(IntervalMixin):
 
         Returns
         -------
-        probability : (n,) or (n, T) array; (n, p) or (n, p, T) for several outputs
+        probability : (n,) or (n, T) array
 
         Examples
         --------
@@ -134,7 +138,7 @@ class DistributionMixin(IntervalMixin):
 
         Returns
         -------
-        cost : (n, A) array; (n, p, A) for several outputs
+        cost : (n, A) array
 
         Examples
         --------
@@ -157,21 +161,4 @@ class DistributionMixin(IntervalMixin):
         choices = list(actions)
         if not choices:
             raise ValueError("actions must hold at least one action; got none.")
-        return np.stack([_expected(found, cost, action) for action in choices], axis=-1)
-
-
-def _expected(found: PredictiveDistribution, cost: Callable[[Any, FloatArray], Any], action: Any) -> FloatArray:
-    return found.expected(lambda y: cost(action, y))
-
-
-def _check_known(levels: FloatArray, calibration: Calibration, model: ErrorModel) -> None:
-    """Refuse levels that the errors say nothing about; of point masses any level is known."""
-    if model.masses is not None:
-        return
-    least, largest = calibration.shape.known_levels
-    odd = np.atleast_1d(levels)[(np.atleast_1d(levels) < least) | (np.atleast_1d(levels) > largest)]
-    if len(odd):
-        raise ValueError(
-            f"level {odd[0]:g} cannot be told from {calibration.n_rows:.0f} errors: levels from {least:.4g} to "
-            f"{largest:.4g} can. Calibrate with more rows (a tail beyond them takes 500), or ask for other levels."
-        )
+        return np.stack([found.expected(partial(cost, action)) for action in choices], axis=-1)

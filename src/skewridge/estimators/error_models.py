@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from skewridge.two_levels.noise import fit_noise, noise_scale
 
 @dataclass(frozen=True)
 class ErrorModel(PicklesFields):
-    """How the errors of one output depend on the row, beside the calibration that they are ordered in.
+    """How errors depend on the row, beside the calibration that they are ordered in.
 
     Attributes
     ----------
@@ -45,16 +45,13 @@ class ErrorModel(PicklesFields):
         return OutputDistribution(f, scale, shape, self.masses, *limits)
 
 
-NO_MODEL = ErrorModel()
-
-
 class ErrorModels:
     """Errors of unseen rows as an estimator keeps them, for intervals and distributions."""
 
     predict: Callable[..., Any]
-    calibration_: tuple[Calibration, ...]
-    _error_models: tuple[ErrorModel, ...]
-    _response_edges: tuple[FloatArray, ...]
+    calibration_: Calibration
+    _error_model: ErrorModel
+    _response_edges: FloatArray
     _seed: int
 
     def _running(self) -> AbstractContextManager[None]:
@@ -68,34 +65,28 @@ class ErrorModels:
     def _remember_errors(self, rows: Unseen, own: Unseen | None) -> None:
         """Keep the errors of unseen rows; the scale of their noise is learned from ``own``, rows of the fit."""
         with self._running(), on_threads():
-            found = [self._error_model(rows, own, output) for output in range(rows.Y.shape[1])]
-        self.calibration_ = tuple(calibration for calibration, _ in found)
-        self._error_models = tuple(model for _, model in found)
+            noise, scale = self._noise(rows, own)
+        edges, level = self._response_edges, rows.prediction if rows.level is None else rows.level
+        masses = point_masses(rows.prediction, rows.y, scale, edges, rows.weights, rows.source, level)
+        low, high = self._support(rows.y, masses)
+        origin, step = lattice_of(rows.y) or (0.0, 0.0)
+        self.calibration_ = rows.calibration(edges, scale)
+        self._error_model = ErrorModel(noise, masses, low, high, origin, step)
 
-    def _error_model(self, rows: Unseen, own: Unseen | None, output: int) -> tuple[Calibration, ErrorModel]:
-        noise, scale = self._noise(rows, own, output)
-        y, edges = rows.Y[:, output], self._response_edges[output]
-        calibration = rows.calibration(output, edges, scale)
-        own_prediction, level = rows.prediction[:, output], rows.levels(output)
-        masses = point_masses(own_prediction, y, scale, edges, rows.weights, rows.source, level)
-        low, high = self._support(y, masses)
-        origin, step = lattice_of(y) or (0.0, 0.0)
-        return calibration, ErrorModel(noise, masses, low, high, origin, step)
-
-    def _noise(self, rows: Unseen, own: Unseen | None, output: int) -> tuple[GlobalModel | None, FloatArray]:
+    def _noise(self, rows: Unseen, own: Unseen | None) -> tuple[GlobalModel | None, FloatArray]:
         """The model of the noise, and its scale at the rows: cross-fitted where the model has seen them."""
         if rows.X is None:
-            return None, np.ones(len(rows.Y))
-        if own is not rows and hasattr(self, "_error_models"):
-            noise = self._error_models[output].noise
+            return None, np.ones(len(rows.y))
+        if own is not rows and hasattr(self, "_error_model"):
+            noise = self._error_model.noise
         elif own is None or own.X is None:
             noise = None
         else:
-            columns = own.prediction[:, output], own.Y[:, output], own.weights
-            noise, scale = fit_noise(own.X, *columns, level=own.levels(output), groups=own.groups, seed=self._seed)
+            columns = own.prediction, own.y, own.weights
+            noise, scale = fit_noise(own.X, *columns, level=own.level, groups=own.groups, seed=self._seed)
             if own is rows:
                 return noise, scale
-        return noise, noise_scale(noise, rows.X, rows.prediction[:, output])
+        return noise, noise_scale(noise, rows.X, rows.prediction)
 
     def _support(self, y: FloatArray, masses: PointMasses | None) -> tuple[float, float]:
         """What y stays between: bounds that were given, and ends of y that many rows share."""
@@ -107,17 +98,11 @@ class ErrorModels:
             ends[1] = min(ends[1], y.max()) if masses.values[-1] == y.max() else ends[1]
         return float(ends[0]), float(ends[1])
 
-    def _scales(self, X: Any, columns: Sequence[FloatArray]) -> list[FloatArray]:
-        """The scale of the noise of every output at new rows with such predictions, (n,) each."""
-        models = self._models_of_errors
-        rows = self._numbers(X) if any(model.noise is not None for model in models) else None
+    def _scale(self, X: Any, prediction: FloatArray) -> FloatArray:
+        """The scale of the noise at new rows with such predictions, (n,)."""
+        noise = self._error_model.noise
+        rows = None if noise is None else self._numbers(X)
         if rows is None:
-            return [np.ones(len(column)) for column in columns]
-        pairs = zip(models, columns, strict=True)
+            return np.ones(len(prediction))
         with self._running(), on_threads():
-            return [noise_scale(model.noise, rows, column) for model, column in pairs]
-
-    @property
-    def _models_of_errors(self) -> tuple[ErrorModel, ...]:
-        """Of every output; files of earlier versions have none."""
-        return getattr(self, "_error_models", (NO_MODEL,) * len(self.calibration_))
+            return noise_scale(noise, rows, prediction)

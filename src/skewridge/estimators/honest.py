@@ -12,7 +12,6 @@ from skewridge._typing import FloatArray, IntArray, Prediction
 from skewridge._validation import is_lazy
 from skewridge.distribution.intervals import Unseen, with_common_error
 from skewridge.estimators.base import KernelEstimator
-from skewridge.estimators.bounds import clipped
 from skewridge.estimators.intervals import check_in_memory
 from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
@@ -31,7 +30,7 @@ class SeenRows(NamedTuple):
     ----------
     X : (n, d) array
     groups : (n,) array of labels, or None
-    level : (n, p) array, where rows lie among predictions
+    level : (n,) array, where rows lie among predictions
     plain : bool, True if the errors of all rows count alike
     """
 
@@ -42,56 +41,42 @@ class SeenRows(NamedTuple):
 
 
 class HonestEstimator(KernelEstimator):
-    """A regressor of one or several outputs that knows what it predicts for rows it has not seen.
+    """A regressor that knows what it predicts for rows it has not seen.
 
     It fits to rows in memory: those of files and Dask collections are collected, once it is known
     that the memory holds the fit, and give the bits of an array.
 
-    A fit keeps ``_honest``: left-out predictions, responses, both (n, p), and weights, of the rows
-    that it was fitted to and has left out; ``_ends``, what predictions stay between, or None; and ``_single``.
+    A fit keeps ``_honest``: left-out predictions, responses and weights of the rows that it was fitted to and has
+    left out.
     """
 
     _takes_tables = True
-    _single: bool
-    _ends: tuple[FloatArray, FloatArray] | None
     _honest: tuple[FloatArray, FloatArray, FloatArray]
     _seen: SeenRows  # type: ignore[assignment]
     _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def _check_data(self, X: Any, y: Any, **options: Any) -> tuple[Self, FloatArray, FloatArray]:
+    def _check_data(  # type: ignore[override]
+        self, X: Any, y: Any
+    ) -> tuple[Self, FloatArray, FloatArray]:
         """Validate on a clone; rows of a table are read once, into memory."""
         X, y = self._opened(X, y)
         if not isinstance(X, Table):
-            return super()._check_data(X, y, **options)  # type: ignore[return-value]
+            return super()._check_data(X, y)  # type: ignore[return-value]
         checked, rows = clone(self), X.load()
-        return checked, rows, self._check_table(checked, X, y, collected=rows, **options)
+        return checked, rows, self._check_table(checked, X, y, rows)
 
-    def _check_size(self, n_rows: int, n_columns: int, n_outputs: int) -> None:
+    def _check_size(self, n_rows: int, n_columns: int) -> None:
         """Refuse rows that the memory does not hold a fit to, before any is read."""
         self._check_parameters()
         with self._running():
-            require_memory(self._size(n_rows, n_columns, n_outputs))
+            require_memory(self._size(n_rows, n_columns))
 
-    def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
+    def _size(self, n_rows: int, n_columns: int) -> LevelSize:
         """All that memory and work of a fit depend on."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
         raise NotImplementedError
-
-    @property
-    def _n_outputs(self) -> int | None:
-        """How many outputs there are; None where predictions have no axis for them."""
-        return None if self._single else len(self._honest[1].T)
-
-    def _shaped(self, values: FloatArray) -> FloatArray:
-        """Drop the last axis of a single output."""
-        return values[:, 0] if self._single else values
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
@@ -111,23 +96,23 @@ class HonestEstimator(KernelEstimator):
 
         Returns
         -------
-        prediction : (n,) or (n, p) array
-        std : of the same shape, with ``return_std=True``
+        prediction : (n,) array
+        std : (n,) array, with ``return_std=True``
         """
         if is_lazy(X):
             if return_std:
                 check_in_memory(X)
             return predict_collection(self, X)
-        prediction = self._shaped(self._values(self._check_new(X).astype(np.float64)))
+        prediction = self._values(self._check_new(X).astype(np.float64))
         return (prediction, self.predict_distribution(X).sd()) if return_std else prediction
 
     def _values(self, X: FloatArray) -> FloatArray:
-        """Predictions of checked rows within the bounds, (n, p)."""
+        """Predictions of checked rows within the bounds, (n,)."""
         with one_blas_thread(), self._running(), on_threads():
-            return clipped(predict_rows(self._predict_block, X), self._ends)
+            return self._clipped(predict_rows(self._predict_block, X)[:, 0])
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
-        """Predictions of one block of rows, (n, p)."""
+        """Predictions of one block of rows, (n, 1)."""
         raise NotImplementedError
 
     def _placed(self, risk: StatedRisk, kept: IntArray) -> StatedRisk:
@@ -135,37 +120,33 @@ class HonestEstimator(KernelEstimator):
         row = risk.dominant_row
         return risk if row is None else replace(risk, dominant_row=int(kept[row]))
 
-    def _one_or_all(self, items: list[Any]) -> Any:
-        """The one output's item, or a tuple of all."""
-        return items[0] if self._single else tuple(items)
-
     def _remember_honest(
         self,
         X: FloatArray,
         kept: IntArray,
         left_out: FloatArray,
-        Y: FloatArray,
+        y: FloatArray,
         weights: FloatArray,
         together: RowGroups | None,
         level: FloatArray | None = None,
     ) -> None:
         """Keep left-out predictions of the rows that were fitted; rows of weight 0 were left out anyhow.
 
-        Level, (n, p), is where rows lie among predictions, if not where their left-out prediction does.
+        Level, (n,), is where rows lie among predictions, if not where their left-out prediction does.
         """
-        known = ~np.isnan(left_out).any(axis=1)  # rows without a past have none
-        self._honest = left_out[known], Y[known], weights[known]
+        known = ~np.isnan(left_out)  # rows without a past have none
+        self._honest = left_out[known], y[known], weights[known]
         rows = X if len(kept) == len(X) and known.all() else X[kept[known]]
         level = left_out if level is None else level
         labels = None if together is None else together.labels[known]
         self._seen = SeenRows(rows, labels, level[known], self.scoring == "mse")
-        every = np.empty((len(X), Y.shape[1]))
+        every = np.empty(len(X))
         every[kept] = left_out
         others = np.delete(np.arange(len(X)), kept)
         if len(others):
             every[others] = self._values(X[others])
-        self.loo_prediction_ = self._shaped(every)
-        self._remember_response(Y, weights)
+        self.loo_prediction_ = every
+        self._remember_response(y, weights)
 
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals and distributions are made of: the left-out ones, or those of new rows.
@@ -184,7 +165,7 @@ class HonestEstimator(KernelEstimator):
         self
         """
         if X is None and y is None and hasattr(self, "calibration_") and not hasattr(self, "_seen"):
-            if all(found.source == "left out" for found in self.calibration_):
+            if self.calibration_.source == "left out":
                 return self  # a loaded model has them, and no rows to learn the noise from again
             raise ValueError(
                 "The rows of the fit are gone: a model that was saved does not carry them, and calibrate(X, y) has "
@@ -195,10 +176,10 @@ class HonestEstimator(KernelEstimator):
     def _cross_fitted(self) -> Unseen:
         """Intervals and distributions are made of the left-out errors that the fit has kept."""
         X, groups, level, plain = getattr(self, "_seen", SeenRows())
-        left_out, Y, weights = self._honest
+        left_out, y, weights = self._honest
         if groups is None and plain:
-            left_out = with_common_error(left_out, Y, weights, X)
-        return Unseen(left_out, Y, weights, "left out", X=X, groups=groups, level=level)
+            left_out = with_common_error(left_out, y, weights, X)
+        return Unseen(left_out, y, weights, "left out", X=X, groups=groups, level=level)
 
     def _unseen_already(self) -> Unseen:
         return self._cross_fitted()
@@ -208,5 +189,5 @@ class HonestEstimator(KernelEstimator):
         names = getattr(self, "feature_names_in_", None)
         return columns.tolist() if names is None else [str(names[column]) for column in columns]
 
-    risk_: StatedRisk | tuple[StatedRisk, ...]
+    risk_: StatedRisk
     loo_prediction_: FloatArray

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_plain, check_same_order, check_weights, is_lazy, warn_user
-from skewridge.distribution.intervals import Bands, Calibration, Unseen, check_tail
+from skewridge.distribution.intervals import Calibration, Unseen, check_tail
 from skewridge.estimators.any_rows import take_rows
-from skewridge.estimators.error_models import ErrorModel, ErrorModels
+from skewridge.estimators.column_labels import check_one_column
+from skewridge.estimators.error_models import ErrorModels
 from skewridge.response.grouping import RowGroups
 from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
@@ -32,7 +33,7 @@ RUNNING = (
 class IntervalMixin(ErrorModels):
     """``calibrate`` and ``predict_interval`` for a regressor.
 
-    An estimator keeps its rows, X, Y (N, p) and weights, as ``_seen``, or tells them by ``_training_rows``; keeps
+    An estimator keeps its rows, X, y and weights, as ``_seen``, or tells them by ``_training_rows``; keeps
     ``_seed``, calls ``_remember_response`` when it is fitted, and tells what a fit without some rows predicts by
     ``_refitted``.
     """
@@ -84,7 +85,7 @@ class IntervalMixin(ErrorModels):
 
         Returns
         -------
-        low, high : (n,) or (n, p) arrays; infinite where calibration rows are too few, which is warned of
+        low, high : (n,) arrays; infinite where calibration rows are too few, which is warned of
 
         Examples
         --------
@@ -102,23 +103,22 @@ class IntervalMixin(ErrorModels):
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
-        bands = [calibration.bands(coverage) for calibration in self.calibration_]
         for concern in _concerns(self.calibration_, coverage):
             warn_user(concern)
-        columns = prediction.reshape(len(prediction), -1).T
-        outputs = zip(bands, self._models_of_errors, columns, self._scales(X, columns), strict=True)
-        ends = np.array([_ends(*output, tail) for output in outputs])  # (p, 2, n)
-        low, high = (ends[:, i].T.reshape(prediction.shape) for i in (0, 1))
-        return low, high
+        model = self._error_model
+        low, high = self.calibration_.bands(coverage).around(prediction, self._scale(X, prediction))
+        if model.masses is not None:
+            low, high = model.masses.widened(low, high, prediction, tail)
+        return np.clip(low, model.low, model.high), np.clip(high, model.low, model.high)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the model without the rows it was fitted to."""
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self._left_behind}
 
-    def _remember_rows(self, X: Any, Y: FloatArray, weights: FloatArray, together: RowGroups | None) -> None:
+    def _remember_rows(self, X: Any, y: FloatArray, weights: FloatArray, together: RowGroups | None) -> None:
         """Keep the rows of the fit, and which of them are left out together, if any are."""
-        self._seen = X, Y, weights
+        self._seen = X, y, weights
         self.__dict__.pop("_together", None)
         if together is not None:
             self._together = together
@@ -131,25 +131,25 @@ class IntervalMixin(ErrorModels):
             )
         return self._seen
 
-    def _remember_response(self, Y: FloatArray, weights: FloatArray) -> None:
+    def _remember_response(self, y: FloatArray, weights: FloatArray) -> None:
         """Fix the slices of predictions before anything is calibrated, and forget an earlier fit's calibration."""
-        self._response_edges = tuple(slice_edges(y, choose_rule(y, "auto", weights), weights) for y in Y.T)
-        for name in ("calibration_", "_error_models"):
+        y = y.ravel()
+        self._response_edges = slice_edges(y, choose_rule(y, "auto", weights), weights)
+        for name in ("calibration_", "_error_model"):
             self.__dict__.pop(name, None)
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
         check_plain("y", y)
+        check_one_column(self, y)
         prediction = self.predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         check_consistent_length(prediction, y)
-        prediction, Y = (values.reshape(len(values), -1) for values in (prediction, y))
-        if Y.shape != prediction.shape:
-            raise ValueError(f"y must have {prediction.shape[1]} output(s), as in fit; got {Y.shape[1]}.")
-        weights, kept = check_weights(sample_weight, len(Y), X)
+        y = column_or_1d(y, warn=True)
+        weights, kept = check_weights(sample_weight, len(y), X)
         rows = self._numbers(X)
-        return Unseen(prediction[kept], Y[kept], weights, "fresh", X=None if rows is None else rows[kept])
+        return Unseen(prediction[kept], y[kept], weights, "fresh", X=None if rows is None else rows[kept])
 
     def _cross_fitted(self) -> Unseen:
         """Predict every row of the fit by a fit without its fold; rows with equal x, and groups, share a fold.
@@ -157,20 +157,21 @@ class IntervalMixin(ErrorModels):
         What such a fit predicts differently from the whole fit, in the median over rows that both have seen, is taken
         off: intervals are put around the whole fit, and a few rows may shift all that a fit predicts.
         """
-        X, Y, weights = self._training_rows()
-        pool = candidate_rows(self._told_apart_by(X), Y, weights, "auto", self._seed)
-        common, folds, prediction = pool.rows[:COMMON_ROWS], np.full(len(Y), -1), np.full(Y.shape, np.nan)
-        whole = _quietly(self.predict, take_rows(X, common)).reshape(-1, Y.shape[1])
-        for fold, (rest, here) in enumerate(self._folds(pool, Y, weights)):
+        X, y, weights = self._training_rows()
+        y = y.ravel()
+        pool = candidate_rows(self._told_apart_by(X), y[:, None], weights, "auto", self._seed)
+        common, folds, prediction = pool.rows[:COMMON_ROWS], np.full(len(y), -1), np.full(len(y), np.nan)
+        whole = _quietly(self.predict, take_rows(X, common))
+        for fold, (rest, here) in enumerate(self._folds(pool, y, weights)):
             folds[here], both = fold, np.flatnonzero(np.isin(common, rest))
             if len(rest) and len(here):
                 asked = take_rows(X, np.concatenate([here, common[both]]))
-                found = self._refitted(take_rows(X, rest), Y[rest], weights[rest], asked).reshape(-1, Y.shape[1])
+                found = self._refitted(take_rows(X, rest), y[rest], weights[rest], asked)
                 new, seen = np.split(found, [len(here)])
-                prediction[here] = new - (np.median(seen - whole[both], axis=0) if len(both) else 0.0)
-        known = ~np.isnan(prediction).any(axis=1)  # one distinct row leaves none to fit without it; the first no past
+                prediction[here] = new - (np.median(seen - whole[both]) if len(both) else 0.0)
+        known = ~np.isnan(prediction)  # one distinct row leaves none to fit without it; the first no past
         compared = folds[known] if self._together is None else None  # groups and blocks differ by what is asked for
-        return Unseen(prediction[known], Y[known], weights[known], "cross-fitted", compared)
+        return Unseen(prediction[known], y[known], weights[known], "cross-fitted", compared)
 
     def _unseen_already(self) -> Unseen | None:
         """Rows of the fit that were predicted without them, if that takes no other fit."""
@@ -180,19 +181,19 @@ class IntervalMixin(ErrorModels):
         """Numbers that are equal where rows are. Estimators that take more than numbers override it."""
         return X
 
-    def _folds(self, pool: CandidateRows, Y: FloatArray, weights: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    def _folds(self, pool: CandidateRows, y: FloatArray, weights: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the rows to fit and those that they predict."""
         if self._together is not None:
-            yield from self._together.folds(Y[:, 0], N_FOLDS, weights)
+            yield from self._together.folds(y, N_FOLDS, weights)
             return
         folds = pool.folds[pool.member]
         for fold in range(N_FOLDS):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
-    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
+    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Fit to some rows and predict others. Estimators that choose settings override it to keep them."""
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
-        return fit_quietly(self._twin(**seeded), X, Y[:, 0] if Y.shape[1] == 1 else Y).predict(X_new)
+        return fit_quietly(self._twin(**seeded), X, y).predict(X_new)
 
     def _remember_parameters(self, checked: Any) -> None:
         """Keep the parameters of this fit, of a copy that nobody changes, for fits to come without some rows."""
@@ -202,14 +203,6 @@ class IntervalMixin(ErrorModels):
     def _twin(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
         return clone(self).set_params(**{**getattr(self, "_fitted_with", {}), **settings})
-
-
-def _ends(band: Bands, model: ErrorModel, prediction: FloatArray, scale: FloatArray, tail: float) -> FloatArray:
-    """The ends of one output's intervals, (2, n), with values that many rows share, and within what y stays between."""
-    low, high = band.around(prediction, scale)
-    if model.masses is not None:
-        low, high = model.masses.widened(low, high, prediction, tail)
-    return np.clip([low, high], model.low, model.high)
 
 
 def check_in_memory(X: Any) -> None:
@@ -232,16 +225,15 @@ def _quietly(call: Callable[..., Any], *data: Any) -> Any:
         return call(*data)
 
 
-def _concerns(calibrations: Sequence[Calibration], coverage: float) -> Iterator[str]:
+def _concerns(calibration: Calibration, coverage: float) -> Iterator[str]:
     """Warnings about intervals of such a coverage."""
-    infinite = [found for found in calibrations if not np.isfinite(found.bands(coverage).low).all()]
-    if infinite:
-        needed = max(found.rows_needed(coverage) for found in infinite)
+    if not np.isfinite(calibration.bands(coverage).low).all():
         yield (
-            f"Intervals are infinite: {infinite[0].n_rows:.0f} calibration rows are too few for "
-            f"coverage={coverage:g}, which takes {needed}. Lower the coverage, or calibrate with more rows."
+            f"Intervals are infinite: {calibration.n_rows:.0f} calibration rows are too few for "
+            f"coverage={coverage:g}, which takes {calibration.rows_needed(coverage)}. Lower the coverage, or calibrate "
+            "with more rows."
         )
-    if any(found.source == "unstable" for found in calibrations):
+    if calibration.source == "unstable":
         yield (
             "Intervals are widened, and their coverage is not promised: fits without a fifth of the rows differ from "
             "one another by more than their errors, so that few rows decide what is predicted. Look for gross errors "

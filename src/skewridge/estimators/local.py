@@ -20,7 +20,7 @@ from skewridge.cells.local import (
 )
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
 from skewridge.estimators.base import runs
-from skewridge.estimators.bounds import bounds_of, check_bounds, clipped
+from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
 from skewridge.estimators.honest import HonestEstimator
 from skewridge.estimators.notebook import cells_summary
@@ -69,11 +69,11 @@ class LocalKernelRidge(HonestEstimator):
 
     Attributes
     ----------
-    loo_prediction_ : (N,) or (N, p) array
+    loo_prediction_ : (N,) array
         Predictions of the training rows by fits without them, given scales and cells; with ``groups``, below 3,000
         of them or 50 a column, by five fits without folds of them; with ``order`` by fits to earlier rows, and nan for
         the first half.
-    risk_ : StatedRisk, or a tuple of them
+    risk_ : StatedRisk
         The stated error, from ``loo_prediction_``. Rows left out one by one do not see that scales were learned from
         them.
     feature_scale_ : (d,) array, the learned scale of every column
@@ -86,7 +86,7 @@ class LocalKernelRidge(HonestEstimator):
 
     Notes
     -----
-    Several outputs share scales, ridge and cells. A fitted model, and its file, hold every distinct training row.
+    A fitted model, and its file, hold every distinct training row.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class LocalKernelRidge(HonestEstimator):
         Parameters
         ----------
         X : (N, d) array or data frame
-        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        y : (N,) array or series; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
         groups : (N,) array, series or list of labels, optional
@@ -146,31 +146,27 @@ class LocalKernelRidge(HonestEstimator):
         self
         """
         self._check_parameters()
-        given, (checked, X, y) = X, self._check_data(X, y, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
-        n_outputs = 1 if y.ndim == 1 else y.shape[1]
-        require_memory(self._size(len(kept), X.shape[1], n_outputs))
+        require_memory(self._size(len(kept), X.shape[1]))
         seed = draw_seed(self.random_state)
-        Y = y[kept].reshape(len(kept), -1)
-        found, left_out = self._fit_cells(X[kept], Y, weights, together, seed)
+        y = y[kept]
+        found, left_out = self._fit_cells(X[kept], y, weights, together, seed)
 
         self._take_over(checked, X[kept])
-        self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
+        self._seed = seed
+        self._remember_bounds(y)
         self._forms, self._means, fit = found.forms, found.means, found.fit
         self._model = None if fit is None else fit.model
         self._remember_cells(fit)
-        honest = clipped(left_out, self._ends)
-        self._remember_honest(X, kept, honest, Y, weights, together)
-        risks = [
-            stated_risk(own, predicted, weights, member=found.distinct.member, draws=found.distinct.draws)
-            for own, predicted in zip(Y.T, honest.T, strict=True)
-        ]
-        self.risk_ = self._one_or_all([self._placed(risk, kept) for risk in risks])
-        for own, predicted in zip(Y.T, honest.T, strict=True):
-            shift = shift_of(predicted, own, weights)
-            if shift and self.scoring == "mse":
-                warn_user(concern_of_shift(shift))
+        left_out = self._clipped(left_out)
+        self._remember_honest(X, kept, left_out, y, weights, together)
+        risk = stated_risk(y, left_out, weights, member=found.distinct.member, draws=found.distinct.draws)
+        self.risk_ = self._placed(risk, kept)
+        shift = shift_of(left_out, y, weights)
+        if shift and self.scoring == "mse":
+            warn_user(concern_of_shift(shift))
         if together is None:
             warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))
         if fit is not None and not fit.learned.learned:
@@ -188,29 +184,28 @@ class LocalKernelRidge(HonestEstimator):
         """The forms of the training columns."""
         return self._forms
 
-    def _size(self, n_rows: int, n_columns: int, n_outputs: int) -> LevelSize:
+    def _size(self, n_rows: int, n_columns: int) -> LevelSize:
         return LevelSize(
             n_rows,
             n_columns,
             n_kernels=1,
-            n_outputs=n_outputs,
             n_partitions=self.n_partitions,
             cell_size=self.cell_size,
             outer_folds=False,
         )
 
     def _fit_cells(
-        self, X: FloatArray, Y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
+        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
     ) -> tuple[TableFit, FloatArray]:
         """The fit to all rows, and predictions of them by fits without them."""
-        rows = X, Y, weights
-        scores = None if constant_outputs(Y).all() else scores_of(self.scoring, Y, weights)
+        rows = X, y[:, None], weights
+        scores = None if constant_outputs(y[:, None])[0] else scores_of(self.scoring, y, weights)
         settings = LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed)
         with on_threads():
             found = fit_table(*rows, settings=settings, scores=scores, groups=together)
             if together is None or not is_small(together.n_draws, X.shape[1]):
-                return found, found.left_out
-            return found, predict_left_out(*rows, together, settings=settings, scores=scores)
+                return found, found.left_out[:, 0]
+            return found, predict_left_out(*rows, together, settings=settings, scores=scores)[:, 0]
 
     def _remember_cells(self, fit: LocalFit | None) -> None:
         none = np.zeros(self._forms.n_columns)

@@ -41,7 +41,7 @@ def nearest_fitted_rows(model: Any, X: Any) -> Nearness | None:
 
     Parameters
     ----------
-    model : fitted estimator; a `SkewRidge` of several outputs tells by the first
+    model : fitted estimator
     X : (n, d) array, rows as the estimator takes them
 
     Examples
@@ -77,6 +77,6 @@ def _held(model: Any) -> tuple[FeatureForms | None, LocalModel | None]:
     if isinstance(model, LocalKernelRidge):
         return model._forms, model._model
     if isinstance(model, SkewRidge):
-        levels = model._models[0].members.levels
+        levels = model._model.members.levels
         return (None, None) if levels is None else (levels.forms, levels.locals[0])
     return None, None

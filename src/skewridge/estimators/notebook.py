@@ -88,8 +88,8 @@ def centers_summary(model: Any) -> dict[str, str]:
 
 
 def levels_summary(model: Any) -> dict[str, str]:
-    """A fitted SkewRidge in words; of several outputs the first."""
-    tuning = model.tuning_ if model._single else model.tuning_[0]
+    """A fitted SkewRidge in words."""
+    tuning = model.tuning_
     pairs = zip(tuning.members, tuning.weights, strict=True)
     return {
         "blend": ", ".join(f"{name} {weight:.2f}" for name, weight in pairs),
@@ -99,7 +99,7 @@ def levels_summary(model: Any) -> dict[str, str]:
 
 
 def cells_summary(model: Any) -> dict[str, str]:
-    """A fitted LocalKernelRidge in words; of several outputs the first."""
+    """A fitted LocalKernelRidge in words."""
     return {
         "cells": f"{model.n_cells_:,} in {model.n_partitions if model.n_cells_ > 1 else 1} partition(s)",
         "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
@@ -109,10 +109,10 @@ def cells_summary(model: Any) -> dict[str, str]:
 
 
 def _stated(model: Any) -> str:
-    """The stated risk of the first output, overall and where the response is rare."""
-    risk = model.risk_ if model._single else model.risk_[0]
-    _, Y, weights = model._honest
-    spread = float(np.cov(Y[:, 0], aweights=weights, ddof=0)) or 1.0
+    """The stated risk, overall and where the response is rare."""
+    risk = model.risk_
+    _, y, weights = model._honest
+    spread = float(np.cov(y, aweights=weights, ddof=0)) or 1.0
     return f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare"
 
 

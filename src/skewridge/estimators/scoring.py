@@ -17,9 +17,9 @@ def check_scoring(scoring: Any) -> None:
         check_choice("scoring", scoring, SCORINGS)
 
 
-def scores_of(scoring: Any, Y: FloatArray, weights: FloatArray) -> FloatArray | None:
-    """How much every row counts, averaged over the outputs of Y, (N, p); None where all rows count alike."""
+def scores_of(scoring: Any, y: FloatArray, weights: FloatArray) -> FloatArray | None:
+    """How much every row counts, (N,), 1 on average; None where all rows count alike."""
     if scoring == "mse":
         return None
-    scores = [row_scores(scoring, y, weights) for y in Y.T]
-    return np.asarray(np.mean([s / np.average(s, weights=weights) for s in scores], axis=0))
+    scores = row_scores(scoring, y, weights)
+    return np.asarray(scores / np.average(scores, weights=weights))

@@ -11,9 +11,11 @@ import numpy as np
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
+from skewridge.cells.local import LocalModel
+from skewridge.centers.model import GlobalModel
 from skewridge.centers.settings import CenterSettings
 from skewridge.estimators.base import runs
-from skewridge.estimators.bounds import as_bounds, bounds_of, check_bounds
+from skewridge.estimators.bounds import as_bounds, check_bounds
 from skewridge.estimators.companions import (
     as_companions,
     check_companion_weights,
@@ -78,33 +80,33 @@ class SkewRidge(HonestEstimator):
 
     Attributes
     ----------
-    weights_ : (M,) array, or (M, p) for several outputs
+    weights_ : (M,) array
         Of the blend: level 1, the local kernels, ridge regression, companions; nonnegative, with sum at most 1.
-    risk_ : StatedRisk, or a tuple of them
+    risk_ : StatedRisk
         The stated error: ``mse`` and ``rare_mse`` with standard errors ``mse_error`` and ``rare_error``, from
         ``loo_prediction_``.
-    loo_prediction_ : (N,) or (N, p) array
+    loo_prediction_ : (N,) array
         Predictions of the training rows by fits without them: leave-one-out given scales, cells and level 1; of five
         outer folds around the whole fit below 3,000 rows (or groups) or 50 a column. With ``order``: by fits to
         earlier rows, and nan for the first half.
-    global_ : GlobalModel, or a tuple of them; None where there are too few rows
+    global_ : GlobalModel, or None where there are too few rows
         Level 1.
-    locals_ : tuple of LocalModel, or a tuple of such tuples
+    locals_ : tuple of LocalModel
         Level 2, one for every kernel.
-    companions_ : list of regressors, or a tuple of such lists
+    companions_ : list of regressors
         The companions, fitted to all rows; none where there are too few rows for two levels.
-    feature_scale_ : (d,) or (d, p) array
+    feature_scale_ : (d,) array
         The learned scale of every column in level 1, with respect to its standardised and ranked forms.
     dropped_features_ : list
         Columns (names where there are any) that are constant or whose learned scale is negligible in every fit.
-    tuning_ : LevelTuning, or a tuple of them
+    tuning_ : LevelTuning
         What was learned, level 1's ladder, the weights.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn
     feature_min_in_, feature_max_in_ : (d,) arrays, the range of every column of the rows fitted
 
     Notes
     -----
-    Several outputs are fitted one by one. A fitted model, and its file, hold every distinct training row.
+    A fitted model, and its file, hold every distinct training row.
 
     Examples
     --------
@@ -147,7 +149,7 @@ class SkewRidge(HonestEstimator):
         Parameters
         ----------
         X : (N, d) array or data frame
-        y : (N,) or (N, p) array, series or data frame; paired with the rows of X by position
+        y : (N,) array or series; paired with the rows of X by position
         sample_weight : (N,) array, optional
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
         groups : (N,) array, series or list of labels, optional
@@ -164,7 +166,7 @@ class SkewRidge(HonestEstimator):
         self
         """
         self._check_parameters()
-        given, (checked, X, y) = X, self._check_data(X, y, multi_output=True)
+        given, (checked, X, y) = X, self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
         names = companion_names(self.companions)
         check_companion_weights(self.companions, weights)
@@ -172,44 +174,38 @@ class SkewRidge(HonestEstimator):
         size = self._size(len(kept), X.shape[1])
         require_memory(size if together is None else replace(size, n_draws=together.n_draws))
         seed = draw_seed(self.random_state)
-        rows, Y = X[kept], y[kept].reshape(len(kept), -1)
-        fits = [self._fit_output(rows, column, weights, together, seed) for column in Y.T]
-        fits = [replace(fit, risk=self._placed(fit.risk, kept)) for fit in fits]
-        tunings = [tuning_of(fit, self._kernels, names) for fit in fits]
-        for fit in fits if len(kept) < len(X) else ():  # what cannot be predicted is refused before anything changes
+        rows, y = X[kept], y[kept]
+        fit = self._fit_levels(rows, y, weights, together, seed)
+        tuning = tuning_of(fit, self._kernels, names)
+        if len(kept) < len(X):  # what cannot be predicted is refused before anything changes
             companion_values(fit.companions, np.delete(X, kept, axis=0))
 
         self._take_over(checked, rows)
-        self._single, self._seed, self._ends = y.ndim == 1, seed, bounds_of(self.bounds, Y)
-        self._models = tuple(fit.model for fit in fits)
-        self._remember_levels(fits, tunings)
-        left_out, level = (np.column_stack([getattr(fit, name) for fit in fits]) for name in ("left_out", "level"))
-        self._remember_honest(X, kept, left_out, Y, weights, together, level)
-        for concern in (text for fit in fits for text in concerns(fit)):
+        self._seed, self._model, self.tuning_ = seed, fit.model, tuning
+        self._remember_bounds(y)
+        self.companions_ = [own.regressor for own in fit.companions]
+        self.weights_, self.feature_scale_ = tuning.weights, tuning.scales[0]
+        self.dropped_features_ = self._column_names(np.sort(tuning.unused_columns))
+        self.risk_ = self._placed(fit.risk, kept)
+        self._remember_honest(X, kept, fit.left_out, y, weights, together, fit.level)
+        for concern in concerns(fit):
             warn_user(concern)
         return self
 
     def _values(self, X: FloatArray) -> FloatArray:
-        """Predictions within the bounds, (n, p); companions predict all rows at once, before any thread starts."""
-        if not any(map(len, self._fitted_companions)):
+        """Predictions within the bounds, (n,); companions predict all rows at once, before any thread starts."""
+        if not self.companions_:
             return super()._values(X)
         with one_blas_thread():
-            beside = [companion_predictions(own, X) for own in self._fitted_companions]
-        return super()._values(np.hstack([X, *beside]))
+            values = companion_predictions(self.companions_, X)
+        return super()._values(np.hstack([X, values]))
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
         """Predict rows that bring their companions' predictions as further columns."""
-        ends = self.n_features_in_ + np.cumsum([0, *map(len, self._fitted_companions)])
-        rows, *beside = np.split(X, ends[:-1], axis=1)
-        pairs = zip(self._models, beside, strict=True)
-        return np.hstack([model.predict(np.ascontiguousarray(rows), values) for model, values in pairs])
+        rows, values = np.split(X, [self.n_features_in_], axis=1)
+        return self._model.predict(np.ascontiguousarray(rows), values)
 
-    @property
-    def _fitted_companions(self) -> tuple[list[Any], ...]:
-        """The fitted companions of every output."""
-        return (self.companions_,) if self._single else self.companions_
-
-    def _fit_output(
+    def _fit_levels(
         self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
     ) -> BlendedFit:
         with one_blas_thread():
@@ -224,40 +220,29 @@ class SkewRidge(HonestEstimator):
                     scoring=scoring_name(self.scoring),
                     companions=as_companions(self.companions),
                 ),
-                scores=scores_of(self.scoring, y[:, None], weights),
+                scores=scores_of(self.scoring, y, weights),
                 groups=together,
             )
 
-    def _remember_levels(self, fits: list[BlendedFit], tunings: list[LevelTuning]) -> None:
-        """Set the fitted attributes that users read."""
-        self.tuning_ = self._one_or_all(tunings)
-        self.companions_ = self._one_or_all([[own.regressor for own in fit.companions] for fit in fits])
-        self.weights_ = self._shaped(np.column_stack([tuning.weights for tuning in tunings]))
-        self.risk_ = self._one_or_all([fit.risk for fit in fits])
-        self.feature_scale_ = self._shaped(np.column_stack([tuning.scales[0] for tuning in tunings]))
-        unused = [set(tuning.unused_columns.tolist()) for tuning in tunings]
-        self.dropped_features_ = self._column_names(np.array(sorted(set.intersection(*unused)), dtype=np.int64))
+    @property
+    def global_(self) -> GlobalModel | None:
+        """Level 1; None where there are too few rows."""
+        levels = self._model.members.levels
+        return None if levels is None else levels.level_one
 
     @property
-    def global_(self) -> Any:
-        """Level 1, or a tuple with one for each output; None where there are too few rows."""
-        levels = [model.members.levels for model in self._models]
-        return self._one_or_all([None if two is None else two.level_one for two in levels])
-
-    @property
-    def locals_(self) -> Any:
-        """Level 2: one model for every kernel, or a tuple of such tuples for several outputs."""
-        levels = [model.members.levels for model in self._models]
-        return self._one_or_all([() if two is None else two.locals for two in levels])
+    def locals_(self) -> tuple[LocalModel, ...]:
+        """Level 2: one model for every kernel."""
+        levels = self._model.members.levels
+        return () if levels is None else levels.locals
 
     @property
     def _column_forms(self) -> FeatureForms | None:
         """The forms of the training columns; None where there are too few rows."""
-        levels = self._models[0].members.levels
+        levels = self._model.members.levels
         return None if levels is None else levels.forms
 
-    def _size(self, n_rows: int, n_columns: int, n_outputs: int = 1) -> LevelSize:
-        """Outputs are fitted one by one, so that their number does not matter."""
+    def _size(self, n_rows: int, n_columns: int) -> LevelSize:
         n_companions = len(companion_names(self.companions))
         return LevelSize(n_rows, n_columns, len(self._kernels), n_companions=n_companions)
 
@@ -274,6 +259,6 @@ class SkewRidge(HonestEstimator):
         check_bounds(self.bounds)
         self._check_machine()
 
-    _models: tuple[BlendedModel, ...]
-    companions_: Any
-    tuning_: LevelTuning | tuple[LevelTuning, ...]
+    _model: BlendedModel
+    companions_: list[Any]
+    tuning_: LevelTuning

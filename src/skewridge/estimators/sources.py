@@ -14,6 +14,7 @@ import numpy as np
 
 from skewridge._atomic import atomic_file, check_target
 from skewridge._typing import FloatArray
+from skewridge.estimators.column_labels import check_one_column
 from skewridge.estimators.fit_identity import fit_identity
 from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import Table
@@ -21,7 +22,7 @@ from skewridge.execution.context import current, using
 from skewridge.execution.passes import check_rows, map_rows
 from skewridge.execution.progress import followed
 from skewridge.io.csv_dialect import ReadOptions
-from skewridge.io.sources import engine_for, files_of, open_source
+from skewridge.io.sources import engine_for, files_of, names_columns, open_source
 
 Estimator = TypeVar("Estimator", bound=Any)
 
@@ -58,7 +59,7 @@ def fit_source(
         An array; a pandas or polars frame; a Dask array or frame; or a file, a folder, a glob or a URL that fsspec
         knows: Parquet, Arrow (``.arrow``, ``.feather``), Excel (``.xlsx``), CSV (``.csv``, ``.tsv``, ``.txt``) and JSON
         lines (``.jsonl``, ``.ndjson``), the last two also packed (``.gz``, ``.bz2``, ``.xz``, ``.zst``, ``.zip``).
-    target : column name, or place in an array; a list of them for several outputs; or the response itself
+    target : column name, or place in an array; or the response itself
     features : column names or places, default all but the target and, in Parquet files, the index of a pandas frame
     sample_weight : (N,) array, optional, for estimators that take it
     groups, order : (N,) arrays, optional, for estimators that take them
@@ -89,6 +90,8 @@ def fit_source(
     >>> model.feature_names_in_
     array(['a', 'b'], dtype=object)
     """
+    several = isinstance(target, list | tuple) and names_columns(target)
+    check_one_column(estimator, np.empty((0, len(target))) if several else target)
     engine = engine_for(source)
     check_size = getattr(estimator, "_check_size", None)  # of estimators that collect rows into memory and fit there
     options = ReadOptions(delimiter, decimal, encoding, sheet)
@@ -133,7 +136,7 @@ def predict_source(
     Returns
     -------
     Path
-        The file, with a column ``prediction`` (``prediction_0``, ... of several outputs), and ``std`` if asked for.
+        The file, with a column ``prediction``, and ``std`` if asked for.
 
     Examples
     --------
@@ -192,30 +195,15 @@ def predict_collection(estimator: Any, X: Any) -> Any:
     """Predict a Dask array or frame partition by partition, where the partitions are, as lazily as it is."""
     if hasattr(X, "columns"):
         return X.map_partitions(_predicted_frame, estimator, meta=_predicted_frame(X._meta, estimator))
-    X, n_outputs = X.rechunk({1: -1}), _n_outputs(estimator)
-    if n_outputs is not None:
-        chunks = X.chunks[0], (n_outputs,)
-        return X.map_blocks(estimator.predict, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
-    return X.map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+    return X.rechunk({1: -1}).map_blocks(estimator.predict, dtype=np.float64, drop_axis=1, meta=np.empty(0))
 
 
 def _predicted_frame(rows: Any, estimator: Any) -> Any:
     """A partition's predictions with its index."""
     import pandas as pd
 
-    n_outputs = _n_outputs(estimator)
-    shape = len(rows) if n_outputs is None else (len(rows), n_outputs)
-    found = estimator.predict(rows) if len(rows) else np.empty(shape)
-    if n_outputs is None:
-        return pd.Series(found, index=rows.index, name="prediction")
-    return pd.DataFrame(found, index=rows.index)
-
-
-def _n_outputs(estimator: Any) -> int | None:
-    """How many outputs an estimator predicts; None where predictions have no axis for them."""
-    if hasattr(estimator, "_n_outputs"):
-        return int(estimator._n_outputs) if estimator._n_outputs is not None else None
-    return len(estimator.intercept_) if np.ndim(estimator.intercept_) else None
+    found = estimator.predict(rows) if len(rows) else np.empty(0)
+    return pd.Series(found, index=rows.index, name="prediction")
 
 
 def _predict_rows(estimator: Any, return_std: bool, precision: Any, rows: FloatArray) -> dict[str, FloatArray]:
@@ -227,12 +215,9 @@ def _predict_rows(estimator: Any, return_std: bool, precision: Any, rows: FloatA
     rows = rows.astype(precision, copy=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        found = estimator.predict(rows, return_std=True) if return_std else (estimator.predict(rows),)
-    columns = {}
-    for name, values in zip(("prediction", "std"), found, strict=False):
-        several = values.ndim == 2
-        columns.update({f"{name}_{i}" if several else name: part for i, part in enumerate(np.atleast_2d(values.T))})
-    return columns
+        if return_std:
+            return dict(zip(("prediction", "std"), estimator.predict(rows, return_std=True), strict=True))
+        return {"prediction": estimator.predict(rows)}
 
 
 def _write_parquet(blocks: Iterator[dict[str, FloatArray]], out: Path) -> Path:

@@ -189,10 +189,10 @@ class SmoothingSpline(KernelEstimator):
                 alpha=float(self.alpha),
             )
 
-        self._take_over(checked, seen[0])
-        self._seen, self._seed = (*seen, weights), seed
-        self._remember_response(seen[1], weights)
-        self._remember_bounds(seen[1])
+        self._take_over(checked, X[kept])
+        self._seen, self._seed = (X[kept], y[kept], weights), seed
+        self._remember_response(y[kept], weights)
+        self._remember_bounds(y[kept])
         self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
         self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
         self.free_terms_, self.terms_ = names
@@ -236,12 +236,12 @@ class SmoothingSpline(KernelEstimator):
                 return prediction
             return prediction, predict_rows(self._fit.std, X, "standard deviations") * self._unit
 
-    def _refitted(self, X: Any, Y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
+    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
         twin = self._twin(theta=self.theta_, penalty=self.penalty_, random_state=self._seed)
         if not isinstance(twin.knots, str):
             twin.set_params(knots="random")
-        return fit_quietly(twin, X, Y[:, 0], weights).predict(X_new)
+        return fit_quietly(twin, X, y, weights).predict(X_new)
 
     def _check_parameters(self) -> None:
         if isinstance(self.knots, str):

@@ -56,18 +56,12 @@ class LazyChunk:
         return self if self._is_future else replace(self, content=digest(self.read()))
 
 
-def n_outputs(response: Any) -> int:
-    """How many outputs a response has; no response is one."""
-    shape = np.shape(response)
-    return int(shape[1]) if len(shape) > 1 else 1
-
-
 def open_collection(
     X: Any,
     y: Any,
     from_one: bool,
     engine: Engine | None,
-    check_size: Callable[[int, int, int], None] | None = None,
+    check_size: Callable[[int, int], None] | None = None,
     read_again: bool = False,
 ) -> tuple[Table, FloatArray | None]:
     """The features as a table, of a size that was checked, and the response, which comes here."""
@@ -77,7 +71,7 @@ def open_collection(
     if np.isnan(array.shape[0]):
         array = array.compute_chunk_sizes()
     if check_size is not None:
-        check_size(array.shape[0], array.shape[1], n_outputs(y))
+        check_size(*array.shape)
     check_no_mask("y", y)
     response = y.compute() if is_lazy(y) else y
     if named and not from_one:

@@ -19,12 +19,12 @@ from skewridge.execution.dask import engine_at_hand
 from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.csv_dialect import FOUND, ReadOptions
-from skewridge.io.dask_collections import n_outputs, open_collection
+from skewridge.io.dask_collections import open_collection
 from skewridge.io.files import FileChunk, Files, open_files
 
 READ_ROWS = 65_536  # of a response that are read at a time
 
-SizeCheck = Callable[[int, int, int], None]  # rows, columns, outputs: raises where too many
+SizeCheck = Callable[[int, int], None]  # rows, columns: raises where too many
 
 
 def engine_for(source: Any) -> Engine | None:
@@ -51,7 +51,7 @@ def open_source(
         columns, targets = pick(list(files.types), target, features, files.index)
         table = _table(files, columns, engine)
         if check_size is not None:
-            check_size(*table.shape, len(targets) or n_outputs(target))
+            check_size(*table.shape)
         if read_again:
             table = stamp_rows(table)
         if not targets:

@@ -1,8 +1,8 @@
 """What model files hold: every class, field by field, and no others. To add an estimator is to add its entry here.
 
 Letters of lengths, in each estimator its own: N rows given, R fitted, d columns, D features that the kernel sees,
-r or m centres, p outputs, l slices, k nodes, M members, or rows of all nodes, q dominating rows, knots or trends,
-C cells, P penalties, B bandwidths.
+r or m centres, p outputs (1), l slices, k nodes, M members, or rows of all nodes, q dominating rows, knots or
+trends, C cells, P penalties, B bandwidths.
 """
 
 from __future__ import annotations
@@ -160,11 +160,12 @@ def _error_model_holds(model: ErrorModel) -> bool:
 
 
 def _errors_hold(model: Any) -> bool:
-    """Whether every output has errors, and their scale depends on its rows and predictions."""
-    found = getattr(model, "_error_models", ())
-    whole = not found or len(found) == len(getattr(model, "calibration_", ()))
-    widths = {_width(own.noise.transform) for own in found if own.noise is not None}
-    return whole and widths <= {getattr(model, "n_features_in_", 0) + 1}
+    """Whether errors come with their model, whose scale depends on rows and predictions, and bounds are in order."""
+    ends = getattr(model, "_bounds", None) or (-np.inf, np.inf)
+    found = getattr(model, "_error_model", None)
+    whole = len(ends) == 2 and ends[0] <= ends[1] and (found is None) == (not hasattr(model, "calibration_"))
+    noise = None if found is None else found.noise
+    return whole and (noise is None or _width(noise.transform) == model.n_features_in_ + 1)
 
 
 record(
@@ -186,9 +187,10 @@ record(
     _error_model_holds,
     alone=True,
 )
+NAMED["Ends"] = parse("tuple of number -inf..inf")
 COMMON = """n_features_in_: length d; feature_names_in_?: text[d]; column_labels_in_?: text[d]
-    feature_min_in_?: float[d]; feature_max_in_?: float[d]; _seed: whole; _response_edges: tuple of float[*] any
-    calibration_?: tuple of Calibration; _error_models?: tuple of ErrorModel"""
+    feature_min_in_?: float[d]; feature_max_in_?: float[d]; _seed: whole; _response_edges: float[*] any
+    calibration_?: Calibration; _error_model?: ErrorModel"""
 
 # DacKernelRidge and DacRegressor
 
@@ -226,7 +228,7 @@ record(
     margins: float[B P] any; bandwidth: number | None; penalty: number; at_edge: tuple; cost: dict | None""",
 )
 NODES = f"""slices_: Slices; allocation_: Allocation; n_nodes_: length k; n_oversampled_: whole; n_distinct_: length M
-    _bounds?: tuple of float[*] any; {COMMON}"""
+    _bounds: Ends | None; {COMMON}"""
 ESTIMATORS["DacKernelRidge"] = Estimator(
     DacKernelRidge,
     f"""bandwidth_: number > 0 | None; penalty_: number | float[k]; tuning_: Tuning; dual_coef_: float[N]
@@ -244,6 +246,8 @@ ESTIMATORS["DacRegressor"] = Estimator(
 def _adaptive_holds(model: Any) -> bool:
     """Whether rows come out of the transform as wide as the kernel takes them."""
     scaling, width = model._scaling, model._model.basis.centers.shape[1]
+    if len(model._means) != 1:
+        return False
     return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
 
 
@@ -266,12 +270,11 @@ record(
 )
 ESTIMATORS["AdaptiveKernelRidge"] = Estimator(
     AdaptiveKernelRidge,
-    f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r] | float[r p]; intercept_: number | float[p]
-    noise_: number | float[p]; n_centers_: length r; adapt_: number 0..1; kernel_: KernelName
-    bandwidth_: number > 0 | None; penalty_: number > 0; feature_scale_: float[d]; solver_: str
-    n_iter_: whole | None; tuning_: CenterTuning; _scaling: Scaling | ScaledForms; _model: LowRankModel
-    _means: float[p]; _units: float[p]; _single: bool; feature_importances_: float[d]; rare_importances_: float[d]
-    feature_slopes_: float[d]; {COMMON}""",
+    f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r]; intercept_: number; noise_: number
+    n_centers_: length r; adapt_: number 0..1; kernel_: KernelName; bandwidth_: number > 0 | None; penalty_: number > 0
+    feature_scale_: float[d]; solver_: str; n_iter_: whole | None; tuning_: CenterTuning; _model: LowRankModel
+    _scaling: Scaling | ScaledForms; _means: float[p]; _units: float[p]; feature_importances_: float[d]
+    rare_importances_: float[d]; feature_slopes_: float[d]; {COMMON}""",
     _adaptive_holds,
 )
 
@@ -317,31 +320,24 @@ def _members_hold(model: BlendedModel) -> bool:
 
 
 def _skew_ridge_holds(model: Any) -> bool:
-    """Whether every output has a model of the table's columns, and its companions."""
-    widths = {len(own.members.linear.scaling.scale) for own in model._models}
-    fitted = (model.companions_,) if model._single else model.companions_
-    levels = [own.members.levels for own in model._models]
-    wanted = [0 if two is None else two.n_guides - 1 for two in levels]
-    beside = type(fitted) is tuple and [len(own) for own in fitted] == wanted
-    return widths == {model.n_features_in_} and beside and _left_out_hold(model, len(model._models))
+    """Whether members are of the table's columns, with all companions."""
+    members = model._model.members
+    wide = len(members.linear.scaling.scale) == model.n_features_in_
+    n_companions = 0 if members.levels is None else members.levels.n_guides - 1
+    return wide and len(model.companions_) == n_companions and _left_out_hold(model)
 
 
 def _local_ridge_holds(model: Any) -> bool:
     """Whether cells know the forms of the table's columns."""
-    own, outputs = model._model, len(model._means)
-    if own is not None and (own.used.max(initial=-1) >= len(model._forms) or len(own.means) != outputs):
+    own = model._model
+    if own is not None and (own.used.max(initial=-1) >= len(model._forms) or len(own.means) != 1):
         return False
-    return model._forms.n_columns == model.n_features_in_ and _left_out_hold(model, outputs)
+    return model._forms.n_columns == model.n_features_in_ and len(model._means) == 1 and _left_out_hold(model)
 
 
-def _left_out_hold(model: Any, n_outputs: int) -> bool:
-    """Whether left-out predictions, bounds and slices of the response are there for every output."""
-    if [part.ndim for part in model._honest] != [2, 2, 1] or model._honest[0].shape != model._honest[1].shape:
-        return False
-    ends = model._ends is None or (len(model._ends) == 2 and all(len(end) == n_outputs for end in model._ends))
-    several = n_outputs == 1 or not model._single
-    slices = len(model._response_edges) == n_outputs
-    return bool(ends and several and slices and model._honest[0].shape[1] == n_outputs and _errors_hold(model))
+def _left_out_hold(model: Any) -> bool:
+    """Whether there are left-out predictions, responses and weights, and errors are whole."""
+    return len(model._honest) == 3 and _errors_hold(model)
 
 
 def _prepare(model: Any) -> None:
@@ -392,10 +388,8 @@ record(
     trends: float[b g]; scales: float[* d]; guide_scales: float[b g]""",
     alone=True,
 )
-NAMED["Ends"] = parse("tuple of float[p] any")
-NAMED["Companions"] = parse("list of OwnEstimator")
-LEFT_OUT = f"""risk_: StatedRisk | tuple of StatedRisk; loo_prediction_: float[N] any | float[N p] any
-    dropped_features_: list; _single: bool; _ends: Ends | None; _honest: tuple of float[R] | float[R p]; {COMMON}"""
+LEFT_OUT = f"""risk_: StatedRisk; loo_prediction_: float[N] any; dropped_features_: list; _bounds: Ends | None
+    _honest: tuple of float[R]; {COMMON}"""
 ESTIMATORS["LocalKernelRidge"] = Estimator(
     LocalKernelRidge,
     f"""feature_scale_: float[d]; ridge_: number 0..1e308; n_cells_: whole; _forms: FeatureForms
@@ -406,8 +400,8 @@ ESTIMATORS["LocalKernelRidge"] = Estimator(
 )
 ESTIMATORS["SkewRidge"] = Estimator(
     SkewRidge,
-    f"""weights_: float[M] | float[M p]; feature_scale_: float[d] | float[d p]; _models: tuple of BlendedModel
-    companions_: Companions | tuple of Companions; tuning_: LevelTuning | tuple of LevelTuning; {LEFT_OUT}""",
+    f"""weights_: float[M]; feature_scale_: float[d]; _model: BlendedModel; companions_: list of OwnEstimator
+    tuning_: LevelTuning; {LEFT_OUT}""",
     _skew_ridge_holds,
     _prepare,
     forgotten=("_seen",),
@@ -466,7 +460,7 @@ ESTIMATORS["SmoothingSpline"] = Estimator(
     f"""terms_: list of str; free_terms_: list of str; theta_: float[t]; penalty_: number 0..1e308; knots_: float[q d]
     knot_rows_: int[q]; coef_: float[q]; null_coef_: float[o]; gcv_: number any; dof_: number any; sigma2_: number any
     n_iter_: whole; _domain: Domain; _fit: SplineFit; _unit: number; _mean: number
-    _bounds?: tuple of float[*] any; {COMMON}""",
+    _bounds: Ends | None; {COMMON}""",
     _errors_hold,
 )
 

@@ -286,13 +286,12 @@ class ImportanceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, feature_names: Any = None, ax: Any = None) -> Any:
-        """Draw ``feature_importances_``, or else ``feature_scale_``; of several outputs the first."""
+        """Draw ``feature_importances_``, or else ``feature_scale_``."""
         names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
         if hasattr(estimator, "feature_importances_"):
             rare = getattr(estimator, "rare_importances_", None)
             return cls(importance_bars(estimator.feature_importances_, names, rare)).plot(ax)
-        scales = np.asarray(estimator.feature_scale_)
-        bars = importance_bars(scales if scales.ndim == 1 else scales[:, 0], names)
+        bars = importance_bars(estimator.feature_scale_, names)
         return cls({**bars, "kind": "learned scale"}).plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -378,9 +377,8 @@ def thinned(values: Any) -> Any:
 
 
 def _of_level_one(tuning: Any) -> Any:
-    """The record, or that of level 1 where there are two; of several outputs the first."""
-    first = tuning[0] if isinstance(tuning, tuple) else tuning
-    return getattr(first, "level_one", first)
+    """The record, or that of level 1 where there are two."""
+    return getattr(tuning, "level_one", tuning)
 
 
 def _name_bars(ax: Any, names: list[str], lengths: list[float], color: Any) -> None:

@@ -1,6 +1,6 @@
 """Pictures of predicted distributions: whether they are calibrated, and what they say.
 
-Models need ``predict_quantiles`` and ``predict_exceedance``; of several outputs the first is drawn.
+Models need ``predict_quantiles`` and ``predict_exceedance``.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class QuantileFanDisplay(Display):
         name, column = _column(X, feature)
         grid = np.linspace(column.min(), column.max(), STEPS)
         taus = np.sort(np.atleast_1d(np.asarray(levels, dtype=np.float64)))
-        quantiles = _of_first_output(estimator.predict_quantiles(_typical_rows(X, {feature: grid}), taus), 2)
+        quantiles = np.asarray(estimator.predict_quantiles(_typical_rows(X, {feature: grid}), taus))
         rows = None if y is None else {"x": thinned(column), "y": thinned(check_vector("y", y, len(column)))}
         return cls(plain({"feature": name, "x": grid, "levels": taus, "quantiles": quantiles.T, "rows": rows})).plot(ax)
 
@@ -180,7 +180,7 @@ class ExceedanceMapDisplay(Display):
         xs, ys = (np.linspace(values.min(), values.max(), MAP_STEPS) for values in (across, along))
         first, second = np.meshgrid(xs, ys)
         rows = _typical_rows(X, {features[0]: first.ravel(), features[1]: second.ravel()})
-        probability = _of_first_output(estimator.predict_exceedance(rows, height), 1)
+        probability = np.asarray(estimator.predict_exceedance(rows, height))
         data = {
             "features": [across_name, along_name],
             "threshold": height,
@@ -240,15 +240,14 @@ class ReturnLevelDisplay(Display):
         elif band is not None:
             raise ValueError("band needs thresholds: its ends belong to levels that you choose. Pass both.")
         else:
-            quantiles = _of_first_output(estimator.predict_quantiles(X, np.array([0.5, 0.999])), 2)
+            quantiles = np.asarray(estimator.predict_quantiles(X, np.array([0.5, 0.999])))
             low, high = np.median(quantiles[:, 0]), np.max(quantiles[:, 1])
             if not np.isfinite([low, high]).all():
                 raise ValueError("The 0.999 quantile is not finite, so that levels cannot be chosen. Pass thresholds.")
             levels = np.linspace(low, high, STEPS)
         total = np.zeros(len(levels))
         for start in range(0, len(X), BLOCK):
-            exceeded = estimator.predict_exceedance(X[start : start + BLOCK], levels)
-            total += _of_first_output(exceeded, 2).sum(axis=0)
+            total += np.sum(estimator.predict_exceedance(X[start : start + BLOCK], levels), axis=0)
         rates = total / len(X)
         finite = rates > 0  # a level that is never exceeded has no period
         data: Data = {"level": levels[finite], "period": 1.0 / (rates[finite] * per_period), "unit": period}
@@ -269,12 +268,6 @@ class ReturnLevelDisplay(Display):
         ax.plot(data["period"], data["level"], color=RED, linewidth=1.8, label="predicted")
         ax.set(xscale="log", xlabel=f"return period ({data['unit']}, log scale)", ylabel="level of y")
         ax.legend(frameon=False, loc="upper left")
-
-
-def _of_first_output(values: Any, n_dims: int) -> FloatArray:
-    """Predictions of the first output: (n, p, ...) becomes (n, ...)."""
-    array = np.asarray(values, dtype=np.float64)
-    return array[:, 0] if array.ndim > n_dims else array
 
 
 def _column(X: Any, feature: Any) -> tuple[str, FloatArray]:

@@ -372,13 +372,9 @@ def _likely(case: ReportInput) -> Data:
         every = case.forecaster.predict_distribution(case.inputs)
         few = case.forecaster.predict_distribution(raw_rows(case.fitted, case.inputs, drawn).table)
 
-    def exceeded(found: Any, thresholds: FloatArray) -> FloatArray:
-        above = found.sf(thresholds)  # (n, t), with an axis for outputs between where there are several
-        return np.asarray(above if above.ndim == 2 else above[:, case.output or 0])
-
     thresholds = np.unique(np.quantile(case.y_ref, LEVELS))
-    stated = exceeded(every, thresholds)
-    tail = case.forecaster.calibration_[case.output or 0].shape.high  # None where errors are too few for one
+    stated = every.sf(thresholds)
+    tail = case.forecaster.calibration_.shape.high  # None where errors are too few for one
     names = ("shape", "shape_low", "shape_high", "share", "n_rows")
     return {
         "coverage": COVERAGE,
@@ -388,7 +384,7 @@ def _likely(case: ReportInput) -> Data:
             counted=[np.count_nonzero(case.y > t) for t in thresholds],
             most=stated.max(axis=0),
         ),
-        "levels": _return_levels(case, lambda levels: exceeded(few, levels).mean(axis=0)),
+        "levels": _return_levels(case, lambda levels: few.sf(levels).mean(axis=0)),
         "tail": None if tail is None else {name: getattr(tail, name) for name in names},
     }
 

@@ -82,7 +82,7 @@ class ReportInput:
     @property
     def risk(self) -> Any:
         """The error that the model states for rows it has not seen; None where it states none."""
-        return self.of_output(getattr(self.fitted, "risk_", None))
+        return getattr(self.fitted, "risk_", None)
 
     @cached_property
     def forecaster(self) -> Any:
@@ -103,7 +103,7 @@ class ReportInput:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # infinite ones are counted
             low, high = self.forecaster.predict_interval(self.inputs, COVERAGE)
-        return (low, high) if low.ndim == 1 else (low[:, self.output or 0], high[:, self.output or 0])
+        return low, high
 
     @cached_property
     def covered(self) -> BoolArray:
@@ -155,10 +155,6 @@ class ReportInput:
         """How many values every bar holds, or the sums of their weights."""
         return np.bincount(self.bars(values), weights, minlength=len(self.starts))
 
-    def of_output(self, value: Any) -> Any:
-        """One output's part of what is a tuple where there are several."""
-        return value[self.output or 0] if isinstance(value, tuple) and not self.fitted._single else value
-
 
 def make_input(
     model: Any,
@@ -177,7 +173,7 @@ def make_input(
     if len(predicted) != len(response):
         raise ValueError(f"X and y must have as many rows; got {len(predicted)} and {len(response)}.")
     fitted, inputs, features = _opened(model, X)
-    seen = _seen(fitted, inputs, response, output)
+    seen = _seen(fitted, inputs, response)
     reference = response if y_ref is None else _one_output("y_ref", y_ref, output)
     if isinstance(slices, str) and slices == "auto":
         slices = getattr(fitted, "slices", "auto")
@@ -262,13 +258,13 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return fitted, inputs, names
 
 
-def _seen(fitted: Any, X: Any, y: FloatArray, output: int | None) -> bool | None:
+def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 
     Models that keep the responses of the fit, but no rows as they came, know rows by these.
     """
     if has(fitted, "loo_prediction_", "_honest"):
-        own = fitted._honest[1][:, output or 0]
+        own = fitted._honest[1]
         if len(own) == len(y):
             return bool(np.array_equal(own, y))
         values, counts = np.unique(own, return_counts=True)  # without rows of weight 0

@@ -211,8 +211,7 @@ def method(case: ReportInput) -> Data:
     searched = has(tuning, "penalties", "values", "margins") and np.count_nonzero(np.isfinite(tuning.values)) > 1
     scales = None
     if has(fitted, "risk_", "feature_scale_", "dropped_features_"):
-        own = np.asarray(fitted.feature_scale_)
-        scales = _bars(case, own if own.ndim == 1 else own[:, case.output or 0])
+        scales = _bars(case, fitted.feature_scale_)
     if scales is not None:  # and the columns that no fit sees
         dropped = [case.features[name] if isinstance(name, int) else name for name in fitted.dropped_features_]
         scales["dropped"] = dropped
@@ -325,9 +324,9 @@ def _prediction_cost(case: ReportInput) -> Data | None:
     fitted = case.fitted
     if has(fitted, "loo_prediction_"):
         size = _level_size(case)
-        level_one = case.of_output(getattr(fitted, "global_", None))
+        level_one = getattr(fitted, "global_", None)
         values = 0.0 if level_one is None else float(len(level_one.centers))
-        models = (fitted._model,) if not hasattr(fitted, "locals_") else case.of_output(fitted.locals_)
+        models = (fitted._model,) if not hasattr(fitted, "locals_") else fitted.locals_
         for cells in (model.cells for model in models if model is not None):
             values += float(np.sum(np.diff(cells.rows.starts).astype(np.float64) ** 2) / max(1, len(cells.points)))
         return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
@@ -339,8 +338,7 @@ def _prediction_cost(case: ReportInput) -> Data | None:
 
 
 def _level_size(case: ReportInput) -> Any:
-    n_rows, *n_outputs = case.fitted.loo_prediction_.shape
-    return case.fitted._size(n_rows, case.fitted.n_features_in_, *(n_outputs or [1]))
+    return case.fitted._size(len(case.fitted.loo_prediction_), case.fitted.n_features_in_)
 
 
 def reproduce(case: ReportInput) -> Data:
