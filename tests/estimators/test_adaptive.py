@@ -131,7 +131,7 @@ def test_learning_without_a_usable_step_is_warned_of(monkeypatch):
     def singular(*_, **__):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr("skewridge.ridge.learning.leave_one_out", singular)
+    monkeypatch.setattr("skewridge.ridge.learn_scales.leave_one_out", singular)
     with pytest.warns(UserWarning, match="No step of learning the features' scales could be used"):
         model = AdaptiveKernelRidge(40, 0.5, random_state=0).fit(X, Y)
     np.testing.assert_allclose(model._scaling.scales, 1.0)

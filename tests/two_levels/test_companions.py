@@ -9,7 +9,7 @@ import pytest
 from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.execution.context import using
-from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
+from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
 from skewridge.two_levels.fit import fit_blended, fit_outer
 from skewridge.two_levels.members import LevelSettings, Rows, companion_values, fit_companions, fit_members
 from tests.two_levels.test_outer_folds import outer_rows
@@ -227,7 +227,7 @@ def test_a_guide_that_some_folds_ignore_has_the_mean_of_the_others():
     own, other = (
         LearnedKernel(np.array([1.0, s]), 0.1, np.array([t]), np.zeros(1)) for s, t in ((4.0, 9.0), (1.0, 1.0))
     )
-    silent = own.without_guides(np.array([True]))
+    silent = own.drop_trends(np.array([True]))
     some, none = average_kernel([own, silent, other]), average_kernel([silent, silent])
     np.testing.assert_allclose([some.scales[1], some.trends[0]], [2.0, 3.0])
     np.testing.assert_allclose([none.scales[0], none.scales[1], none.trends[0]], [1.0, 0.0, 0.0])

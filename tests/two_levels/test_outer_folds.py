@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.ridge.distinct import collapse_rows
-from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
+from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
 from skewridge.two_levels.dealing import common_unit, deal_rows, is_discrete
 from skewridge.two_levels.fit import fit_blended, fit_outer
 from skewridge.two_levels.members import Learned, LevelSettings, Rows, average_learned

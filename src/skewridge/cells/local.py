@@ -7,7 +7,7 @@ coordinate, and a trend ``tau_j q_j q_j'`` of the kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from skewridge.kernels import Kernel
 from skewridge.response.grouping import RowGroups
 from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
-from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import N_STEPS, learn_kernel
+from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, learn_scales
+from skewridge.ridge.sample import Sample
 
 LEARNING_ROWS = 100_000  # that balls are drawn from at most
 N_FOLDS = 5
@@ -80,7 +80,7 @@ def fit_local(
     weights: FloatArray | None = None,
     groups: IntArray | None = None,
     learned: LearnedKernel | None = None,
-    hint: FloatArray | None = None,
+    initial_scales: FloatArray | None = None,
 ) -> LocalFit:
     """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
 
@@ -91,7 +91,7 @@ def fit_local(
         one that is 0 at every row is not looked at, whatever it is at new rows
     weights : (n,) array of loss weights for the learning; None: the frequencies
     learned : LearnedKernel over all forms and the guide, instead of learning
-    hint : (D,) array of scales of the forms in a global fit, half-way to which learning starts
+    initial_scales : (D,) array of scales of the forms in a global fit, half-way to which learning starts
 
     Examples
     --------
@@ -106,22 +106,15 @@ def fit_local(
     unit, means, units = unit_responses(Y, frequencies, centre=True)
     Z, n_forms = _beside(forms, guide), forms.shape[1]
     if learned is None:
-        first = slice(LEARNING_ROWS)  # rows come in random order
-        counted = None if weights is None else weights[first]
-        learned = learn_kernel(
-            Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0),
-            Z[first],
-            unit[first],
-            seed=settings.seed,
-            local=True,
-            Q=None if guide is None else guide[first],
-            frequencies=frequencies[first],
-            weights=None if counted is None or not np.any(counted > 0.0) else counted,
-            groups=None if groups is None else groups[first],
-            hint=hint,
-            n_steps=settings.n_steps,
+        rows = Sample(Z, unit, frequencies, frequencies if weights is None else weights, groups, guide)
+        rows = rows.some(slice(LEARNING_ROWS))  # rows come in random order
+        if not np.any(rows.loss_weights > 0.0):
+            rows = replace(rows, loss_weights=rows.frequencies)
+        kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
+        learned = learn_scales(
+            kernel, rows, seed=settings.seed, local=True, initial_scales=initial_scales, n_steps=settings.n_steps
         )
-    learned = learned if guide is None else learned.without_guides(np.all(guide == 0.0, axis=0))
+    learned = learned if guide is None else learned.drop_trends(np.all(guide == 0.0, axis=0))
     used = np.flatnonzero(learned.scales[:n_forms] > NEGLIGIBLE * learned.scales.max(initial=0.0))
     scales = np.append(learned.scales[used], learned.scales[n_forms:])
     own = CellSettings(

@@ -21,13 +21,14 @@ from skewridge.centers.cross_validation import (
     fold_rows,
 )
 from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
-from skewridge.centers.scales import LearningRows, ScaledKernel, Transform, scale_kernel
+from skewridge.centers.scales import ScaledKernel, Transform, scale_kernel
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.chunked import prefetch
 from skewridge.execution.progress import stage
 from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE, penalty_rule
-from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learn_scales import LearnedKernel
+from skewridge.ridge.sample import Sample
 
 LADDER = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
 GUIDES_LADDER = (
@@ -141,8 +142,8 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int) -> Choice:
     """Learn scales and choose centres, adaptive share, penalty and kernel."""
     prefetch(rows.X, rows.candidates.rows[:SAMPLE_ROWS])
     folded = fold_rows(rows, SAMPLE_ROWS)
-    sample, standard = learning_sample(folded, rows.seed), _standard(rows, settings)
-    kernels = [scale_kernel(name, sample, settings, standard) for name in settings.kernels]
+    sample, standard = learning_sample(folded), _standard(rows, settings)
+    kernels = [scale_kernel(name, sample, settings, rows.seed, standard) for name in settings.kernels]
     if not (rows.can_choose and settings.cross_validates):
         return _without_folds(rows, settings, kernels[0], most)
     scores = []
@@ -214,15 +215,14 @@ def _without_folds(
     )
 
 
-def learning_sample(folded: FoldedRows, seed: int) -> LearningRows:
+def learning_sample(folded: FoldedRows) -> Sample:
     """The rows of the folds in their canonical order."""
     places, counted = folded.places, folded.scored or folded.plain
-    return LearningRows(
-        X=folded.X[places],
+    return Sample(
+        Z=folded.X[places],
         Y=folded.plain.Y[places],
         frequencies=folded.plain.weights[places],
-        weights=counted.weights[places],
-        seed=seed,
+        loss_weights=counted.weights[places],
         groups=folded.candidates.groups,
     )
 

@@ -65,7 +65,7 @@ def _cross_fitted(rows: TrainingRows, standard: Scaling) -> FloatArray:
     prefetch(rows.X, rows.candidates.rows[:MOST_ROWS])
     folded = fold_rows(rows, MOST_ROWS)
     settings = CenterSettings(scale_features="standard")
-    scaled = scale_kernel(KERNEL, learning_sample(folded, rows.seed), settings, standard)
+    scaled = scale_kernel(KERNEL, learning_sample(folded), settings, rows.seed, standard)
     folded = replace(folded, X=standard(folded.X))
     validate = CrossValidator(folded, degree=0, penalties=None, fit_intercept=True)
     steps = (Candidate(KERNEL, m, adapt, scaled.bandwidth) for m, adapt in LADDER)

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from skewridge._typing import FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.centers.settings import CenterSettings
 from skewridge.features.forms import FeatureForms, ScaledForms, learn_forms, scale_forms
 from skewridge.features.scaling import Scaling
 from skewridge.kernels import BANDWIDTH_FREE, MEDIAN_ROWS, Kernel, median_bandwidth
-from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import learn_kernel
+from skewridge.ridge.learn_scales import LearnedKernel, learn_scales
+from skewridge.ridge.sample import Sample
 
 Transform = Scaling | ScaledForms
-
-
-@dataclass(frozen=True)
-class LearningRows:
-    """The sample that is learned from: distinct rows in their canonical order.
-
-    Attributes
-    ----------
-    X : (n, d) array, without any scaling
-    Y : (n, p) array, mean responses
-    frequencies : (n,) array
-    weights : (n,) array, how much squared errors count: frequencies times scores
-    seed : int
-    groups : (n,) array, rows that are left out together; None: every row on its own
-    """
-
-    X: FloatArray
-    Y: FloatArray
-    frequencies: FloatArray
-    weights: FloatArray
-    seed: int
-    groups: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -68,8 +46,9 @@ class ScaledKernel:
 
 def scale_kernel(
     name: str,
-    rows: LearningRows,
+    sample: Sample,
     settings: CenterSettings,
+    seed: int,
     standard: Scaling,
 ) -> ScaledKernel:
     """Learn a kernel's scales or bandwidth, as far as they are to be learned.
@@ -81,60 +60,55 @@ def scale_kernel(
     if name in BANDWIDTH_FREE:
         return ScaledKernel(name, standard, None)
     if settings.scale_features == "learn":
-        forms = settings.forms or learn_forms(rows.X, rows.frequencies)
+        forms = settings.forms or learn_forms(sample.Z, sample.frequencies)
         if len(forms):
-            return _with_forms(name, rows, settings, forms)
-    return _with_common_scale(name, rows, settings, standard)
+            return _with_forms(name, sample, settings, seed, forms)
+    return _with_common_scale(name, sample, settings, seed, standard)
 
 
 def _with_forms(
     name: str,
-    rows: LearningRows,
+    sample: Sample,
     settings: CenterSettings,
+    seed: int,
     forms: FeatureForms,
 ) -> ScaledKernel:
-    found = settings.learned or _learn(name, forms(rows.X), rows, settings.n_steps, common_scale=False)
+    found = settings.learned or _learn(name, forms(sample.Z), sample, settings.n_steps, seed, common_scale=False)
     transform, bandwidth = scale_forms(forms, found.scales)
     if settings.bandwidth != "auto":
-        bandwidth = _given_bandwidth(name, rows, settings, transform)
+        bandwidth = _given_bandwidth(name, sample, settings, seed, transform)
     return ScaledKernel(name, transform, bandwidth, found)
 
 
 def _with_common_scale(
     name: str,
-    rows: LearningRows,
+    sample: Sample,
     settings: CenterSettings,
+    seed: int,
     standard: Scaling,
 ) -> ScaledKernel:
     if settings.bandwidth != "auto":
-        return ScaledKernel(name, standard, _given_bandwidth(name, rows, settings, standard))
-    found = _learn(name, standard(rows.X), rows, settings.n_steps, common_scale=True)
+        return ScaledKernel(name, standard, _given_bandwidth(name, sample, settings, seed, standard))
+    found = _learn(name, standard(sample.Z), sample, settings.n_steps, seed, common_scale=True)
     return ScaledKernel(name, standard, float(1.0 / found.scales[0]), found)
 
 
-def _learn(name: str, Z: FloatArray, rows: LearningRows, n_steps: int, common_scale: bool) -> LearnedKernel:
-    return learn_kernel(
-        Kernel(name, bandwidth=1.0),
-        Z,
-        rows.Y,
-        seed=rows.seed,
-        frequencies=rows.frequencies,
-        weights=rows.weights,
-        groups=rows.groups,
-        common_scale=common_scale,
-        n_steps=n_steps if len(Z) >= FEWEST_ROWS else 0,
-    )
+def _learn(name: str, Z: FloatArray, sample: Sample, n_steps: int, seed: int, common_scale: bool) -> LearnedKernel:
+    n_steps = n_steps if len(Z) >= FEWEST_ROWS else 0
+    kernel, rows = Kernel(name, bandwidth=1.0), replace(sample, Z=Z)
+    return learn_scales(kernel, rows, seed=seed, common_scale=common_scale, n_steps=n_steps)
 
 
 def _given_bandwidth(
     name: str,
-    rows: LearningRows,
+    sample: Sample,
     settings: CenterSettings,
+    seed: int,
     transform: Transform,
 ) -> float:
     if not isinstance(settings.bandwidth, str):
         return float(settings.bandwidth)
-    return median_bandwidth(transform(rows.X[:MEDIAN_ROWS]), name, rows.seed)
+    return median_bandwidth(transform(sample.Z[:MEDIAN_ROWS]), name, seed)
 
 
 def column_scale(transform: Transform) -> FloatArray:

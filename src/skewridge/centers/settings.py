@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from skewridge.features.forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE
-from skewridge.ridge.learned_kernel import LearnedKernel
-from skewridge.ridge.learning import N_STEPS
+from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel
 
 Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
 

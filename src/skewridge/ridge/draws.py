@@ -8,7 +8,6 @@ order or the number of copies in which rows arrived.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -45,7 +44,7 @@ def batch_rows(n_rows: int, n_features: int) -> int:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Batch:
     """Some rows, and which of them the loss is summed over; the others only support the fit.
 
     Attributes
@@ -56,13 +55,6 @@ class Sample:
 
     rows: IntArray
     counted: BoolArray
-
-
-class Draws(Protocol):
-    """Samples of rows for every step."""
-
-    def draw(self, step: int, scales: FloatArray) -> Sample:
-        """The sample of a step, given the scales that are reached."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +82,7 @@ class RandomBatches:
     seed: int
     groups: IntArray | None = None
 
-    def draw(self, step: int, scales: FloatArray) -> Sample:
+    def draw(self, step: int, scales: FloatArray) -> Batch:
         """Return a batch that depends on the seed and the step alone."""
         n = len(self.Y)
         size = min(n, self.size, max(FEWEST, round(MOST_SHARE * n)))
@@ -99,7 +91,7 @@ class RandomBatches:
         if others is not None:
             places = shuffle(np.arange(min(size // 2, len(others))), len(others), self.seed, step)
             rows = np.concatenate([rows[: size - len(places)], others[places]])
-        return Sample(rows, np.ones(size, dtype=bool))
+        return Batch(rows, np.ones(size, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -125,7 +117,7 @@ class Balls:
     seed: int
     groups: IntArray | None = None
 
-    def draw(self, step: int, scales: FloatArray) -> Sample:
+    def draw(self, step: int, scales: FloatArray) -> Batch:
         """Return the ball of a step, nearest rows first."""
         n, size = len(self.Y), min(self.size, len(self.Y))
         center = int(shuffle([0], n, self.seed, step)[0])
@@ -135,7 +127,7 @@ class Balls:
         if others is not None:
             found = _nearest(distances, others, min(size // 2, len(others)))
             rows = np.concatenate([rows[: size - len(found)], found])
-        return Sample(rows, np.arange(size) < size / 2)
+        return Batch(rows, np.arange(size) < size / 2)
 
     def _distances(self, center: int, scales: FloatArray) -> FloatArray:
         out = np.empty(len(self.Y))

@@ -25,8 +25,7 @@ from skewridge.execution.passes import predict_rows
 from skewridge.execution.progress import stage
 from skewridge.features.forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, constant_outputs, moments, prediction_bounds
-from skewridge.ridge.learned_kernel import LearnedKernel, average_kernel
-from skewridge.ridge.learning import N_STEPS
+from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, average_kernel
 from skewridge.ridge.linear import LinearModel, fit_linear
 from skewridge.two_levels.model import Members, TwoLevels, columns_of
 from skewridge.two_levels.planning import FEWEST_ROWS, GUIDING_ROWS, is_small
@@ -251,7 +250,7 @@ def _fit_locals(
     guide: FloatArray,
     settings: LevelSettings,
     learned: Learned | None,
-    hint: FloatArray | None,
+    initial_scales: FloatArray | None,
 ) -> list[LocalFit]:
     """One local fit for every kernel, side by side; threads that are left over solve cells."""
     kernels = settings.kernels
@@ -265,7 +264,7 @@ def _fit_locals(
                 weights=rows.loss_weights,
                 groups=rows.groups,
                 learned=None if learned is None else learned.locals[place],
-                hint=hint,
+                initial_scales=initial_scales,
             )
 
     return list(run(fit, range(len(kernels))))

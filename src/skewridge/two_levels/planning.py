@@ -10,7 +10,7 @@ from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
 from skewridge.execution.context import current
 from skewridge.ridge.draws import BATCHES, batch_rows
-from skewridge.ridge.learning import N_STEPS
+from skewridge.ridge.learn_scales import N_STEPS
 
 if TYPE_CHECKING:
     pass

@@ -10,7 +10,7 @@ import numpy as np
 from skewridge._messages import row_name
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
-from skewridge.ridge.learned_kernel import LearnedKernel
+from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.two_levels.fit import BlendedFit
 
 LINEAR, GLOBAL = "linear", "global"

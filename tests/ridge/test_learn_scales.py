@@ -3,10 +3,11 @@ import pytest
 
 from skewridge.features.forms import learn_forms
 from skewridge.kernels import KERNELS, Kernel, make_kernel
-from skewridge.ridge import learning as module
+from skewridge.ridge import learn_scales as module
 from skewridge.ridge.distinct import collapse_rows
-from skewridge.ridge.learning import START_RIDGE, learn_kernel
+from skewridge.ridge.learn_scales import START_RIDGE, learn_scales
 from skewridge.ridge.leave_one_out import left_out_errors
+from skewridge.ridge.sample import Sample
 
 MATERN, LAPLACIAN = Kernel("matern32", bandwidth=1.0), Kernel("laplacian", bandwidth=1.0)
 
@@ -19,6 +20,12 @@ def peaks(n, d=4, noise=0.1, seed=0):
     return Z, y[:, None]
 
 
+def learned_of(kernel, Z, Y, frequencies=None, weights=None, groups=None, Q=None, **more):
+    frequencies = np.ones(len(Z)) if frequencies is None else frequencies
+    sample = Sample(Z, Y, frequencies, frequencies if weights is None else weights, groups, Q)
+    return learn_scales(kernel, sample, **more)
+
+
 def risk(kernel, Z, Y, found):
     errors = left_out_errors(kernel, Z * found.scales, Y, found.ridge)
     return np.mean(errors**2) / Y.var()
@@ -28,8 +35,8 @@ def risk(kernel, Z, Y, found):
 @pytest.mark.parametrize("local", [False, True])
 def test_useful_features_get_the_largest_scales_and_new_rows_gain(kernel, local):
     Z, Y = peaks(1200)
-    found = learn_kernel(kernel, Z, Y, seed=0, local=local, batch_size=150)
-    start = learn_kernel(kernel, Z, Y, seed=0, n_steps=0)
+    found = learned_of(kernel, Z, Y, seed=0, local=local, batch_size=150)
+    start = learned_of(kernel, Z, Y, seed=0, n_steps=0)
     assert found.learned
     assert found.n_used == 100
     assert not start.learned
@@ -42,8 +49,8 @@ def test_useful_features_get_the_largest_scales_and_new_rows_gain(kernel, local)
 def test_every_kernel_is_learned(name):
     Z, Y = peaks(150, d=2)
     kernel = make_kernel(name, Z, None if name in ("polynomial", "sobolev") else 2.0, 2)
-    found = learn_kernel(kernel, Z, Y, seed=0, n_steps=30)
-    start = learn_kernel(kernel, Z, Y, seed=0, n_steps=0)
+    found = learned_of(kernel, Z, Y, seed=0, n_steps=30)
+    start = learned_of(kernel, Z, Y, seed=0, n_steps=0)
     assert found.n_used == 30
     assert risk(kernel, Z, Y, found) < risk(kernel, Z, Y, start)
     assert np.all(found.scales == 1.0) == (name in ("polynomial", "sobolev"))
@@ -51,26 +58,26 @@ def test_every_kernel_is_learned(name):
 
 def test_the_bandwidth_only_multiplies_the_scales():
     Z, Y = peaks(200)
-    one = learn_kernel(MATERN, Z, Y, seed=0, n_steps=20)
-    four = learn_kernel(Kernel("matern32", bandwidth=4.0), Z, Y, seed=0, n_steps=20)
+    one = learned_of(MATERN, Z, Y, seed=0, n_steps=20)
+    four = learned_of(Kernel("matern32", bandwidth=4.0), Z, Y, seed=0, n_steps=20)
     np.testing.assert_allclose(four.scales, 4.0 * one.scales, rtol=1e-9)
 
 
 def test_a_useful_trend_is_learned():
     Z, Y = peaks(500)
     q = Y + 0.01 * np.random.default_rng(1).normal(size=Y.shape)
-    found = learn_kernel(MATERN, Z, Y, seed=0, Q=q / q.std(), batch_size=150)
+    found = learned_of(MATERN, Z, Y, seed=0, Q=q / q.std(), batch_size=150)
     assert found.losses[-1] < 1e-2
     assert found.trends.shape == (1,)
     assert found.trends[0] > 0.0
-    assert learn_kernel(MATERN, Z, Y, seed=0, n_steps=3).trends.shape == (0,)
+    assert learned_of(MATERN, Z, Y, seed=0, n_steps=3).trends.shape == (0,)
 
 
 def test_outputs_share_what_is_learned_and_constant_ones_are_ignored():
     Z, Y = peaks(300)
-    once = learn_kernel(MATERN, Z, Y, seed=0, n_steps=25)
+    once = learned_of(MATERN, Z, Y, seed=0, n_steps=25)
     both = np.hstack([Y, np.full_like(Y, 7.0), 1e6 * Y])
-    found = learn_kernel(MATERN, Z, both, seed=0, n_steps=25)
+    found = learned_of(MATERN, Z, both, seed=0, n_steps=25)
     np.testing.assert_allclose(found.scales, once.scales, rtol=1e-7)
 
 
@@ -84,7 +91,7 @@ def test_the_order_and_the_copies_of_rows_do_not_matter(local):
         rows = collapse_rows(X, Y, w, seed=0)
         Z = learn_forms(X[rows.rows], rows.frequencies)(X[rows.rows])
         more = {"frequencies": rows.frequencies, "n_steps": 40, "batch_size": 100}
-        return learn_kernel(LAPLACIAN, Z, rows.Y, seed=0, local=local, **more)
+        return learned_of(LAPLACIAN, Z, rows.Y, seed=0, local=local, **more)
 
     here, there = learned(X, Y, w), learned(X[copies], Y[copies], np.ones(len(copies)))
     np.testing.assert_allclose(there.scales, here.scales, rtol=1e-6)
@@ -98,33 +105,9 @@ def test_the_order_and_the_copies_of_rows_do_not_matter(local):
 @pytest.mark.parametrize("size", [1e-200, 1e-5, 1e150])
 def test_units_of_the_response_do_not_matter(size):
     Z, Y = peaks(200)
-    here, there = (learn_kernel(MATERN, Z, y, seed=0, n_steps=20) for y in (Y, Y * size))
+    here, there = (learned_of(MATERN, Z, y, seed=0, n_steps=20) for y in (Y, Y * size))
     np.testing.assert_allclose(there.scales, here.scales, rtol=1e-6)
     np.testing.assert_allclose(there.losses, here.losses, rtol=1e-6)
-
-
-def test_given_scales_and_a_given_ridge_are_kept():
-    Z, Y = peaks(200)
-    scales = np.array([1.0, 2.0, 3.0, 4.0])
-    fixed = learn_kernel(MATERN, Z, Y, seed=0, scales=scales, learn_scales=False, n_steps=30)
-    np.testing.assert_allclose(fixed.scales, scales, rtol=1e-14)
-    assert fixed.ridge != START_RIDGE
-    ridged = learn_kernel(MATERN, Z, Y, seed=0, ridge=1e-9, n_steps=30)
-    assert ridged.ridge == pytest.approx(1e-9)
-    assert ridged.scales.std() > 0.0
-    both = learn_kernel(MATERN, Z, Y, seed=0, scales=scales, learn_scales=False, ridge=0.2)
-    assert not both.learned
-    np.testing.assert_allclose(both.scales, scales, rtol=1e-14)
-
-
-def test_what_has_no_logarithm_is_refused():
-    Z, Y = peaks(20)
-    for ridge in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(ValueError, match="ridge must be positive"):
-            learn_kernel(MATERN, Z, Y, seed=0, ridge=ridge)
-    for scales in (np.ones(3), np.zeros(4), np.full(4, np.nan)):
-        with pytest.raises(ValueError, match="4 positive, finite scales are needed"):
-            learn_kernel(MATERN, Z, Y, seed=0, scales=scales)
 
 
 def test_loss_weights_decide_what_is_learned():
@@ -133,20 +116,20 @@ def test_loss_weights_decide_what_is_learned():
     Y = np.where(left, np.sin(2 * Z[:, 0]), np.sin(2 * Z[:, 1]))[:, None]
     Z = np.column_stack([Z, left * 10.0])
     for side, best in ((left, 0), (~left, 1)):
-        found = learn_kernel(MATERN, Z, Y, seed=0, weights=side * 1.0, batch_size=200)
+        found = learned_of(MATERN, Z, Y, seed=0, weights=side * 1.0, batch_size=200)
         assert np.argmax(found.scales[:2]) == best
 
 
 def test_weights_that_are_mostly_zero_skip_steps():
     Z, Y = peaks(1000)
     w = (np.arange(1000) < 3) * 1.0
-    found = learn_kernel(MATERN, Z, Y, seed=0, weights=w, batch_size=50, n_steps=30)
+    found = learned_of(MATERN, Z, Y, seed=0, weights=w, batch_size=50, n_steps=30)
     assert 0 < found.n_used < 30
     assert np.isfinite(found.scales).all()
 
 
 def is_the_start(found, kernel, Z, Y):
-    start = learn_kernel(kernel, Z, Y, seed=0, n_steps=0)
+    start = learned_of(kernel, Z, Y, seed=0, n_steps=0)
     assert not found.learned
     assert found.n_used == 0
     np.testing.assert_array_equal(found.scales, start.scales)
@@ -157,13 +140,13 @@ def is_the_start(found, kernel, Z, Y):
 @pytest.mark.parametrize("Y", [np.full((50, 1), 0.1), np.zeros((50, 2)), 1e150 * np.ones((50, 1))])
 def test_a_constant_response_leaves_the_start_and_says_so(local, Y):
     Z = np.random.default_rng(0).normal(size=(50, 3))
-    is_the_start(learn_kernel(MATERN, Z, Y, seed=0, local=local), MATERN, Z, Y)
+    is_the_start(learned_of(MATERN, Z, Y, seed=0, local=local), MATERN, Z, Y)
 
 
 @pytest.mark.parametrize("local", [False, True])
 def test_one_row_leaves_the_start(local):
     Z, Y = np.ones((1, 3)), np.ones((1, 1))
-    is_the_start(learn_kernel(MATERN, Z, Y, seed=0, local=local), MATERN, Z, Y)
+    is_the_start(learned_of(MATERN, Z, Y, seed=0, local=local), MATERN, Z, Y)
 
 
 @pytest.mark.parametrize("local", [False, True])
@@ -171,7 +154,7 @@ def test_one_row_leaves_the_start(local):
 def test_a_few_rows_are_learned_from_without_harm(n, local):
     Z, Y = peaks(n)
     for kernel in (MATERN, LAPLACIAN):
-        found = learn_kernel(kernel, Z, Y, seed=0, local=local)
+        found = learned_of(kernel, Z, Y, seed=0, local=local)
         assert np.isfinite(found.scales).all()
         assert found.n_used == 100
 
@@ -179,8 +162,8 @@ def test_a_few_rows_are_learned_from_without_harm(n, local):
 @pytest.mark.parametrize("local", [False, True])
 def test_two_rows_teach_nothing(local):
     Z, Y = peaks(2)  # each is predicted by the other, whatever the scales
-    found = learn_kernel(MATERN, Z, Y, seed=0, local=local)
-    start = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0)
+    found = learned_of(MATERN, Z, Y, seed=0, local=local)
+    start = learned_of(MATERN, Z, Y, seed=0, n_steps=0)
     np.testing.assert_allclose(found.scales, start.scales, rtol=1e-5)
 
 
@@ -188,17 +171,15 @@ def test_two_rows_teach_nothing(local):
 def test_constant_features_keep_their_scale_and_change_nothing(local):
     Z, Y = peaks(300)
     flat = np.column_stack([Z, np.full(300, 3.0)])
-    scales = np.ones(5)
-    wide = learn_kernel(MATERN, flat, Y, seed=0, local=local, scales=scales, n_steps=20)
-    narrow = learn_kernel(MATERN, Z, Y, seed=0, local=local, scales=scales[:4], n_steps=20)
-    assert wide.scales[4] == 1.0
+    wide, narrow = (learned_of(MATERN, X, Y, seed=0, local=local, n_steps=20) for X in (flat, Z))
+    assert wide.scales[4] == pytest.approx(learned_of(MATERN, flat, Y, seed=0, n_steps=0).scales[4], rel=1e-12)
     np.testing.assert_allclose(wide.scales[:4], narrow.scales, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(60, 0), (60, 3)])
 def test_features_that_say_nothing_at_all(shape):
     Y = np.random.default_rng(0).normal(size=(60, 1))
-    found = learn_kernel(MATERN, np.zeros(shape), Y, seed=0, n_steps=10)
+    found = learned_of(MATERN, np.zeros(shape), Y, seed=0, n_steps=10)
     assert found.n_used == 10
     np.testing.assert_array_equal(found.scales, np.ones(shape[1]))
 
@@ -207,7 +188,7 @@ def test_features_that_say_nothing_at_all(shape):
 def test_one_response_among_thousands(local):
     Z, Y = np.random.default_rng(0).normal(size=(3000, 3)), np.zeros((3000, 1))
     Y[1234] = 1.0
-    found = learn_kernel(MATERN, Z, Y, seed=0, local=local, batch_size=60, n_steps=30)
+    found = learned_of(MATERN, Z, Y, seed=0, local=local, batch_size=60, n_steps=30)
     assert found.n_used == 30
     assert np.isfinite(found.scales).all()
     assert module.RIDGES[0] <= found.ridge <= module.RIDGES[1]
@@ -219,9 +200,9 @@ def test_an_almost_constant_binary_column(local):
     rare = np.zeros((1000, 1))
     rare[17] = 1000.0**0.5  # standardised
     wide = np.hstack([Z, rare])
-    found = learn_kernel(MATERN, wide, Y, seed=0, local=local, batch_size=80, n_steps=40)
+    found = learned_of(MATERN, wide, Y, seed=0, local=local, batch_size=80, n_steps=40)
     assert found.n_used == 40
-    alone = learn_kernel(MATERN, rare, Y, seed=0, local=local, batch_size=80, n_steps=10)
+    alone = learned_of(MATERN, rare, Y, seed=0, local=local, batch_size=80, n_steps=10)
     assert np.isfinite(found.scales).all()
     assert np.isfinite(alone.scales).all()
 
@@ -229,7 +210,7 @@ def test_an_almost_constant_binary_column(local):
 def test_duplicates_that_were_not_collapsed_are_survived():
     Z, Y = peaks(60)
     twice = np.repeat(np.arange(60), 4)
-    found = learn_kernel(MATERN, Z[twice], Y[twice], seed=0, n_steps=60)
+    found = learned_of(MATERN, Z[twice], Y[twice], seed=0, n_steps=60)
     assert found.n_used > 30
     assert module.RIDGES[0] <= found.ridge
 
@@ -238,7 +219,7 @@ def test_a_singular_batch_raises_the_ridge(monkeypatch):
     Z, Y = np.zeros((300, 2)), np.random.default_rng(0).normal(size=(300, 1))  # a matrix of ones
     monkeypatch.setattr(module, "START_RIDGE", 1e-16)
     monkeypatch.setattr(module, "RIDGES", (1e-18, 30.0))
-    found = learn_kernel(MATERN, Z, Y, seed=0)
+    found = learned_of(MATERN, Z, Y, seed=0)
     assert np.isnan(found.losses[0])
     assert found.learned
     assert found.ridge > 1e-16 * np.exp(module.RAISE)
@@ -255,7 +236,7 @@ def test_steps_that_fail_are_skipped_and_raise_the_ridge(monkeypatch):
         return real(kernel, Z, Y, ridge, **more)
 
     monkeypatch.setattr(module, "leave_one_out", failing)
-    found = learn_kernel(MATERN, Z, Y, seed=0, n_steps=10)
+    found = learned_of(MATERN, Z, Y, seed=0, n_steps=10)
     np.testing.assert_allclose(ridges[:4], START_RIDGE * np.exp([0.0, 0.5, 1.0, 1.5]))
     np.testing.assert_array_equal(np.isnan(found.losses), np.arange(10) < 3)
     assert found.n_used == 7
@@ -268,7 +249,7 @@ def test_no_usable_step_leaves_the_start_and_says_so(monkeypatch):
         raise np.linalg.LinAlgError("not finite")
 
     monkeypatch.setattr(module, "leave_one_out", failing)
-    is_the_start(learn_kernel(MATERN, Z, Y, seed=0, n_steps=20), MATERN, Z, Y)
+    is_the_start(learned_of(MATERN, Z, Y, seed=0, n_steps=20), MATERN, Z, Y)
 
 
 def test_late_steps_that_fail_leave_the_last_that_was_used(monkeypatch):
@@ -282,15 +263,9 @@ def test_late_steps_that_fail_leave_the_last_that_was_used(monkeypatch):
         return real(*args, **more)
 
     monkeypatch.setattr(module, "leave_one_out", failing)
-    found = learn_kernel(MATERN, Z, Y, seed=0, n_steps=20)
+    found = learned_of(MATERN, Z, Y, seed=0, n_steps=20)
     assert found.n_used == 4
     assert found.ridge != START_RIDGE
-
-
-def test_the_rate_falls_from_a_tenth_to_three_hundredths():
-    assert module._rate(0.01) == module._rate(0.3) == pytest.approx(0.1)
-    assert module._rate(0.65) == pytest.approx(0.065)
-    assert module._rate(1.0) == pytest.approx(0.03)
 
 
 def test_threads_of_blas_do_not_matter():
@@ -300,33 +275,35 @@ def test_threads_of_blas_do_not_matter():
     found = []
     for n in (1, 2):
         with threadpool_limits(n):
-            found.append(learn_kernel(MATERN, Z, Y, seed=0, n_steps=10).scales)
+            found.append(learned_of(MATERN, Z, Y, seed=0, n_steps=10).scales)
     np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("kernel", [MATERN, LAPLACIAN])
 def test_a_common_scale_moves_all_scales_as_one(kernel):
-    Z, Y = peaks(300)
-    start = np.array([0.5, 1.0, 2.0, 4.0])
-    found = learn_kernel(kernel, Z, Y, seed=0, scales=start, common_scale=True, n_steps=40)
-    factor = found.scales / start
+    Z, Y = peaks(300, d=2)
+    initial = np.array([1.0, 2.0])
+    start, found, again = (
+        learned_of(kernel, X, Y, seed=0, initial_scales=initial, common_scale=True, n_steps=steps)
+        for X, steps in ((Z, 0), (Z, 40), (2.0 * Z, 40))
+    )
+    factor = found.scales / start.scales
     np.testing.assert_allclose(factor, factor[0], rtol=1e-12)
-    again = learn_kernel(kernel, (Z * start), Y, seed=0, scales=np.ones(4), common_scale=True, n_steps=40)
-    np.testing.assert_allclose(again.scales, factor, rtol=1e-9)
-    assert risk(kernel, Z, Y, found) < risk(kernel, Z, Y, learn_kernel(kernel, Z, Y, seed=0, scales=start, n_steps=0))
+    np.testing.assert_allclose(2.0 * again.scales, found.scales, rtol=1e-9)
+    assert risk(kernel, Z, Y, found) < risk(kernel, Z, Y, start)
 
 
 def test_a_hint_moves_the_start_half_way_and_no_unit_counts():
     Z = np.random.default_rng(0).normal(size=(500, 3))
     Y = Z[:, :1]
-    equal = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0).scales
+    equal = learned_of(MATERN, Z, Y, seed=0, n_steps=0).scales
     for unit in (1.0, 1e-9):
-        found = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=unit * np.array([16.0, 1.0])).scales
+        found = learned_of(MATERN, Z, Y, seed=0, n_steps=0, initial_scales=unit * np.array([16.0, 1.0])).scales
         assert found / found[2] == pytest.approx([2.0, 0.5, 1.0])  # a third feature that the hint does not know
     assert found.min() < equal[0] < found.max()  # the median distance is 1 again
-    none = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=np.zeros(3)).scales
+    none = learned_of(MATERN, Z, Y, seed=0, n_steps=0, initial_scales=np.zeros(3)).scales
     np.testing.assert_array_equal(none, equal)
-    far = learn_kernel(MATERN, Z, Y, seed=0, n_steps=0, hint=np.array([1.0, 0.0, 1e-3])).scales
+    far = learned_of(MATERN, Z, Y, seed=0, n_steps=0, initial_scales=np.array([1.0, 0.0, 1e-3])).scales
     assert far[1] == far[2] > 0.0
 
 
@@ -335,5 +312,8 @@ def test_with_a_hint_balls_find_two_columns_among_twenty():
     Z = rng.normal(size=(4000, 22))
     Y = np.sin(6 * Z[:, :1]) * np.cos(5 * Z[:, 1:2]) + 0.1 * rng.normal(size=(4000, 1))
     hint = np.append([4.0, 4.0], np.full(20, 0.1))
-    errors = [np.nanmean(learn_kernel(MATERN, Z, Y, seed=0, local=True, hint=own).losses[-20:]) for own in (None, hint)]
+    errors = [
+        np.nanmean(learned_of(MATERN, Z, Y, seed=0, local=True, initial_scales=own).losses[-20:])
+        for own in (None, hint)
+    ]
     assert errors[1] < 0.1 < 0.5 < errors[0]
