@@ -174,7 +174,9 @@ def labels(values: list[float]) -> list[str]:
     return next((texts for texts in made if len(set(texts)) == len(values)), made[-1])
 
 
-def listed(texts: Iterable[str], n: int, more: str = " and {} more", most: int = SHOWN) -> str:
+def listed(
+    texts: Iterable[str], n: int, more: str = " and {} more", *, most: int = SHOWN, separator: str = ", "
+) -> str:
     """The first few of n texts, and how many more there are.
 
     Examples
@@ -182,7 +184,7 @@ def listed(texts: Iterable[str], n: int, more: str = " and {} more", most: int =
     >>> listed("abcdefg", 7), listed("ab", 2)
     ('a, b, c, d, e and 2 more', 'a, b')
     """
-    return ", ".join(islice(texts, most)) + (more.format(n - most) if n > most else "")
+    return separator.join(islice(texts, most)) + (more.format(n - most) if n > most else "")
 
 
 def counted(n: int, what: str) -> str:

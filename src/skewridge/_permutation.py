@@ -37,11 +37,23 @@ def shuffle(slots: npt.ArrayLike, n: int, seed: int, stream: int) -> npt.NDArray
     True
     """
     slots = np.asarray(slots, dtype=np.int64)
-    keys = _round_keys(seed, stream)
-    if n <= SORTED_BELOW:
-        return _ranks_of_hashes(n, keys)[slots]
-    parts = [_walk(part, n, keys) for part in np.split(slots, range(BLOCK, slots.size, BLOCK))]
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+    seeds, streams = np.array([[seed], [stream]], dtype=np.uint64)
+    base = mix(mix(seeds + _GOLDEN) ^ (streams * _SECOND + _GOLDEN))  # mixed twice: close seeds and streams stay apart
+    keys = mix(base + _GOLDEN * np.arange(1, ROUNDS + 1, dtype=np.uint64))
+    if n <= SORTED_BELOW:  # a slot's place is the rank of its hash
+        hashes = mix(mix(np.arange(n, dtype=np.uint64) + keys[0]) ^ keys[1])
+        ranks = np.empty(n, dtype=np.int64)
+        ranks[np.argsort(hashes, kind="stable")] = np.arange(n)
+        return ranks[slots]
+    places = np.empty(slots.shape, dtype=np.int64)
+    for start in range(0, slots.size, BLOCK):
+        found = _feistel(slots[start : start + BLOCK].astype(np.uint64), n, keys)
+        outside = np.flatnonzero(found >= n)
+        while outside.size:  # walk on within the rectangle until a place is one of 0..n-1
+            found[outside] = _feistel(found[outside], n, keys)
+            outside = outside[found[outside] >= n]
+        places[start : start + BLOCK] = found
+    return places
 
 
 def mix(words: Words) -> Words:
@@ -49,31 +61,6 @@ def mix(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return words ^ (words >> np.uint64(31))
-
-
-def _round_keys(seed: int, stream: int) -> Words:
-    """Return one key a round from (seed, stream); two rounds of mixing keep close seeds and streams apart."""
-    seeds, streams = np.array([[seed], [stream]], dtype=np.uint64)
-    base = mix(mix(seeds + _GOLDEN) ^ (streams * _SECOND + _GOLDEN))
-    return mix(base + _GOLDEN * np.arange(1, ROUNDS + 1, dtype=np.uint64))
-
-
-def _ranks_of_hashes(n: int, keys: Words) -> npt.NDArray[np.int64]:
-    """Sort hashes: the rank of slot t's hash among all n is its place."""
-    hashes = mix(mix(np.arange(n, dtype=np.uint64) + keys[0]) ^ keys[1])
-    places = np.empty(n, dtype=np.int64)
-    places[np.argsort(hashes, kind="stable")] = np.arange(n)
-    return places
-
-
-def _walk(slots: npt.NDArray[np.int64], n: int, keys: Words) -> npt.NDArray[np.int64]:
-    """Permute a rectangle a*b >= n and walk on from places beyond n: a permutation of 0..n-1."""
-    places = _feistel(slots.astype(np.uint64), n, keys)
-    outside = np.flatnonzero(places >= n)
-    while outside.size:
-        places[outside] = _feistel(places[outside], n, keys)
-        outside = outside[places[outside] >= n]
-    return places.astype(np.int64)
 
 
 def _feistel(words: Words, n: int, keys: Words) -> Words:

@@ -97,7 +97,12 @@ def response_train_test_split(
     response = _response(y)
     if len(response) < 2:
         raise ValueError(f"At least two rows are needed for two parts; got {len(response)}.")
-    share = _share(test_size, len(response))
+    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
+        share = check_integer("test_size", test_size, 1, max(1, len(response) - 1)) / len(response)
+    else:
+        share = check_real("test_size", test_size, 0, 1, open_low=True, also=" or a number of rows")
+    if share == 1:
+        raise ValueError("test_size must be below 1, or an integer number of rows; got 1.0.")
     rng = check_random_state(random_state)
     cut = slice_response(response, slices, oversampling=0.0)
     ends = np.floor(np.r_[0, np.cumsum(cut.counts)] * share + rng.uniform()).astype(int)
@@ -119,12 +124,3 @@ def _response(y: Any) -> FloatArray:
 def draw_seed(random_state: RandomState) -> int:
     """Draw the one number that all of a fit's or a split's randomness is keyed by."""
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def _share(test_size: float, n_rows: int) -> float:
-    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool):
-        return check_integer("test_size", test_size, 1, max(1, n_rows - 1)) / n_rows
-    share = check_real("test_size", test_size, 0, 1, open_low=True, also=" or a number of rows")
-    if share == 1:
-        raise ValueError("test_size must be below 1, or an integer number of rows; got 1.0.")
-    return share

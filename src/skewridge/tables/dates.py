@@ -60,19 +60,16 @@ def find_date_format(counts: Mapping[str, int]) -> str | None:
     for pattern, name in ((_ISO, "iso"), (_NUMBERS, ""), (_WORDS, "words"), (_TIME, "time")):
         found = {text: match for text in texts if (match := pattern.fullmatch(text))}
         if found and sum(texts[text] for text in found) >= least:
-            written = name or _which_first(list(found.values()))
+            written = name
+            if not name:  # day or month first; in doubt the day before dots and dashes, and the month before slashes
+                first, second = (max(int(match[part]) for match in found.values()) for part in ("first", "second"))
+                slashed = next(iter(found.values()))[2] == "/"
+                month_first = first <= 12 if (first > 12) != (second > 12) else slashed
+                written = "month first" if month_first else "day first"
             are_dates = ~np.isnan(as_days(pd.Series(list(found), dtype=object), written))
             if are_dates @ [texts[text] for text in found] >= least:  # 75:30 and 31.31.20 look like times, and are none
                 return written
     return None
-
-
-def _which_first(found: list[re.Match[str]]) -> str:
-    """Whether day or month stands first; in doubt the day before dots and dashes, and the month before slashes."""
-    first, second = (max(int(match[name]) for match in found) for name in ("first", "second"))
-    if (first > 12) != (second > 12):
-        return "day first" if first > 12 else "month first"
-    return "month first" if found[0][2] == "/" else "day first"
 
 
 def is_ambiguous(counts: Mapping[str, int]) -> bool:

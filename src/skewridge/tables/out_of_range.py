@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import SHOWN, listed
+from skewridge._messages import listed
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import warn_user
 from skewridge.tables.columns import UNSEEN, Column, levels_of
@@ -90,11 +90,10 @@ def count_outside(found: Sequence[Outside]) -> int:
 def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], str]) -> str:
     """The columns in a few words, those that reach furthest first."""
     furthest = sorted(found, key=lambda column: -column.beyond[0])
-    listed_columns = "; ".join(column.as_text(name) for column in furthest[:SHOWN])
-    more = f"; and {len(found) - SHOWN} more columns" if len(found) > SHOWN else ""
+    texts = (column.as_text(name) for column in furthest)
     return (
         f"{count_outside(found)} of {n_rows} rows lie outside the range that the model was fitted to, where it has "
-        f"nothing to go by: {listed_columns}{more}."
+        f"nothing to go by: {listed(texts, len(found), '; and {} more columns', separator='; ')}."
     )
 
 
