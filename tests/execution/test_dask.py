@@ -300,8 +300,9 @@ def test_a_worker_too_small_for_the_libraries_is_refused_with_figures():
 def test_chunks_too_large_for_a_worker_are_refused_with_figures(client, folder):
     engine = DaskEngine(client)
     engine.task_bytes = 1e5
-    with pytest.raises(MemoryError, match=r"largest chunk of the files, with 6 columns, needs .* smaller row groups"):
-        open_source(folder, "y", engine=engine)
+    match = r"largest chunk of the files, with 6 columns, needs .* smaller row groups"
+    with using(engine=engine, is_named=True), pytest.raises(MemoryError, match=match):
+        open_source(folder, "y")
 
 
 def test_a_cluster_scaled_to_zero_is_woken(monkeypatch):

@@ -32,6 +32,8 @@ def test_columns_of_arrays_by_place():
     X, Y = open_source(ROWS, [0, -1], [1])
     assert np.array_equal(X, ROWS[:, [1]])
     assert np.array_equal(Y, ROWS[:, [0, 3]])
+    X, _ = open_source(ROWS, features=[3, 2, 1, 0])
+    assert np.array_equal(X, ROWS[:, ::-1])
     X, y = open_source(ROWS, np.ones(3), None)
     assert X is ROWS
     assert np.array_equal(y, np.ones(3))

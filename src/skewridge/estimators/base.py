@@ -104,7 +104,7 @@ class KernelEstimator(Shell):
             return X, y.compute() if is_lazy(y) else y
         y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
         check_size = getattr(self, "_check_size", None)
-        return open_source(X, y, engine=engine_for(X), check_size=check_size, read_again=check_size is None)
+        return open_source(X, y, check_size=check_size, read_again=check_size is None)
 
     def _check_kernel_parameters(self, names: Sequence[str]) -> None:
         check_integer("degree", self.degree, 1, MAX_DEGREE)

@@ -95,7 +95,7 @@ def fit_source(
     engine = engine_for(source)
     check_size = getattr(estimator, "_check_size", None)  # of estimators that collect rows into memory and fit there
     options = ReadOptions(delimiter, decimal, encoding, sheet)
-    X, y = open_source(source, target, features, engine, check_size, options, read_again=check_size is None)
+    X, y = open_source(source, target, features, check_size, options, read_again=check_size is None)
     if isinstance(X, Table) and not getattr(estimator, "_takes_tables", False):
         raise TypeError(
             f"{type(estimator).__name__} fits to arrays only. Read the source into memory, or use "
@@ -160,7 +160,7 @@ def predict_source(
     wanted = list(known) if features is None and known is not None else features
     engine = engine_for(source)
     options = ReadOptions(delimiter, decimal, encoding, sheet)
-    X, _ = open_source(source, None, wanted, engine, options=options)
+    X, _ = open_source(source, None, wanted, options=options)
     check_target(out, [*files_of(X), *files_of(source), *files_read_by(estimator)])
     rows = X if isinstance(X, Table) else np.asarray(X)
     precision = rows.precision if isinstance(rows, Table) else rows.dtype

@@ -36,7 +36,6 @@ def open_source(
     source: Any,
     target: Any = None,
     features: Sequence[Any] | None = None,
-    engine: Engine | None = None,
     check_size: SizeCheck | None = None,
     options: ReadOptions = FOUND,
     read_again: bool = False,
@@ -49,6 +48,7 @@ def open_source(
     if isinstance(source, str | os.PathLike):
         files = open_files(source, options)
         columns, targets = pick(list(files.types), target, features, files.index)
+        engine = engine_for(source)
         table = _table(files, columns, engine)
         if check_size is not None:
             check_size(*table.shape)
@@ -64,7 +64,9 @@ def open_source(
     X, y = _split_columns(source if named or lazy else np.asarray(source), target, features)
     if named or lazy:
         check_plain("X", X)
-    return open_collection(X, y, names_columns(target), engine, check_size, read_again) if lazy else (X, y)
+    if not lazy:
+        return X, y
+    return open_collection(X, y, names_columns(target), engine_for(source), check_size, read_again)
 
 
 def files_of(rows: Any) -> list[str]:
@@ -132,7 +134,7 @@ def _split_columns(source: Any, target: Any, features: Sequence[Any] | None) -> 
     if names_columns(target):
         target = [find(column) for column in target] if several else find(target)
     columns, targets = pick(known, target, None if features is None else [find(column) for column in features])
-    everything = not named and not targets and len(columns) == len(known)
+    everything = not named and not targets and columns == known
     X = source if everything else source[columns] if named else source[:, columns]
     if not targets:
         return X, target
