@@ -16,7 +16,7 @@ from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import check_choice, check_integer
 from skewridge.tables import columns as table
 from skewridge.tables.columns import ANY_CATEGORY, KINDS, Column, codes_of, features_of, learn_column
-from skewridge.tables.level_means import ByRow, assign_parts, check_response, cross_fitted, learn_means
+from skewridge.tables.level_means import assign_parts, check_response, cross_fitted, learn_means
 from skewridge.tables.out_of_range import warn_new_gaps, warn_new_levels
 
 MISSING = ("impute", "refuse")
@@ -104,7 +104,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the columns hold; y is needed where a column has many levels."""
-        self._learn(X, y, ByRow())
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(
@@ -123,7 +123,41 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         sample_weight : (n,) array, optional
             How often each row occurs: rows of weight 0 enter no mean.
         """
-        return self._learn(X, y, ByRow(groups, order, sample_weight))
+        self._check_parameters()
+        frame = table.as_frame(X)
+        requested = self._requested(frame.columns)
+        if self.missing == "refuse":
+            table.refuse_missing(frame[[name for name in frame if requested.get(name, ("", None))[0] != "drop"]])
+        columns = {}
+        for name in map(str, frame.columns):
+            kind, order = requested.get(name, (None, None))
+            columns[name] = learn_column(name, frame[name], kind, order, self.max_categories)
+        used = [column for column in columns.values() if column.kind != "drop"]
+        if not used:
+            reasons = [f"{name!r}: {column.note or 'as asked for'}" for name, column in columns.items()]
+            raise ValueError(
+                f"No column is left to predict from ({'; '.join(reasons[:SHOWN])}). Name one that is of use in kinds=, "
+                f"such as kinds={{{next(iter(columns))!r}: 'number'}}."
+            )
+        codes = self._codes(used, frame)
+        used = _with_flags(used, codes)
+        many = [column.name for column in used if column.kind == "means"]
+        if many:
+            Y = check_response(many[0], X, y, len(frame))
+            parts, weights, first_ahead = assign_parts(codes, X, groups, order, sample_weight)
+        features = []
+        for column, code in zip(used, codes, strict=True):
+            fitted = None
+            if column.kind == "means":
+                n_levels = len(column.levels)
+                fitted = cross_fitted(code, Y, n_levels, parts, weights, first_ahead)
+                column = replace(column, means=learn_means(code, Y, fitted, n_levels, weights))
+            columns[column.name] = column
+            features.append(features_of(column, code, fitted))
+        self.columns_ = list(columns.values())
+        self.feature_names_in_ = np.array(list(columns), dtype=object)
+        self.n_features_in_ = len(columns)
+        return np.hstack(features)
 
     def transform(self, X: Any) -> FloatArray:
         """Return the numbers, (n, w)."""
@@ -150,44 +184,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """What was done with every column; print it for a table."""
         check_is_fitted(self)
         return TableSummary(tuple(self.columns_))
-
-    def _learn(self, X: Any, y: Any, by_row: ByRow) -> FloatArray:
-        """Learn every column, and return the numbers of the rows, (n, w)."""
-        self._check_parameters()
-        frame = table.as_frame(X)
-        requested = self._requested(frame.columns)
-        if self.missing == "refuse":
-            table.refuse_missing(frame[[name for name in frame if requested.get(name, ("", None))[0] != "drop"]])
-        columns = {}
-        for name in map(str, frame.columns):
-            kind, order = requested.get(name, (None, None))
-            columns[name] = learn_column(name, frame[name], kind, order, self.max_categories)
-        used = [column for column in columns.values() if column.kind != "drop"]
-        if not used:
-            reasons = [f"{name!r}: {column.note or 'as asked for'}" for name, column in columns.items()]
-            raise ValueError(
-                f"No column is left to predict from ({'; '.join(reasons[:SHOWN])}). Name one that is of use in kinds=, "
-                f"such as kinds={{{next(iter(columns))!r}: 'number'}}."
-            )
-        codes = self._codes(used, frame)
-        used = _with_flags(used, codes)
-        many = [column.name for column in used if column.kind == "means"]
-        if many:
-            Y = check_response(many[0], X, y, len(frame))
-            parts, weights, first_ahead = assign_parts(codes, X, by_row)
-        features = []
-        for column, code in zip(used, codes, strict=True):
-            fitted = None
-            if column.kind == "means":
-                n_levels = len(column.levels)
-                fitted = cross_fitted(code, Y, n_levels, parts, weights, first_ahead)
-                column = replace(column, means=learn_means(code, Y, fitted, n_levels, weights))
-            columns[column.name] = column
-            features.append(features_of(column, code, fitted))
-        self.columns_ = list(columns.values())
-        self.feature_names_in_ = np.array(list(columns), dtype=object)
-        self.n_features_in_ = len(columns)
-        return np.hstack(features)
 
     def _requested(self, there: Any) -> dict[str, tuple[str, Sequence[str] | None]]:
         """Kinds, and the levels of orders, that the parameters give, by column."""

@@ -42,15 +42,6 @@ class LevelMeans:
         return [*(f"mean {i}" if several else "mean" for i in range(len(self.scales))), "count"]
 
 
-@dataclass(frozen=True)
-class ByRow:
-    """What is known of rows besides their columns and their response, each an (n,) array or None."""
-
-    groups: Any = None  # rows of one label see no mean that another row of it has entered
-    order: Any = None  # rows of the later half see means of earlier rows only
-    sample_weight: Any = None  # how often each row occurs
-
-
 def assign_folds(codes: FloatArray) -> IntArray:
     """A fold for every row of (n, c) codes, (n,); equal rows, and those with the same gaps, share theirs.
 
@@ -62,21 +53,23 @@ def assign_folds(codes: FloatArray) -> IntArray:
     return shuffle(np.arange(n_distinct), n_distinct, SEED, STREAM)[member] % N_FOLDS
 
 
-def assign_parts(codes: Sequence[FloatArray], X: Any, by_row: ByRow) -> tuple[IntArray, FloatArray, int | None]:
+def assign_parts(
+    codes: Sequence[FloatArray], X: Any, groups: Any = None, order: Any = None, sample_weight: Any = None
+) -> tuple[IntArray, FloatArray, int | None]:
     """Parts and weights of rows, (n,) each, and the first part that sees only those before it; see `cross_fitted`.
 
     Parts are folds that equal rows share, or those of one group, or blocks of an order.
     """
     n_rows = len(codes[0])
-    positive, kept = check_weights(by_row.sample_weight, n_rows, X, are_counts=False)
+    positive, kept = check_weights(sample_weight, n_rows, X, are_counts=False)
     weights, parts, first_ahead = np.zeros(n_rows), np.full(n_rows, -1), None
     weights[kept] = positive
-    if by_row.order is not None:
-        ranks = coded_labels("order", X, by_row.order, n_rows, sortable=True)
+    if order is not None:
+        ranks = coded_labels("order", X, order, n_rows, sortable=True)
         blocks = ordered_blocks(ranks[kept], positive)
         parts[kept], first_ahead = blocks.labels, blocks.first_ahead
-    elif by_row.groups is not None:
-        _, member = np.unique(np.asarray(by_row.groups).astype(str)[kept], return_inverse=True)
+    elif groups is not None:
+        _, member = np.unique(np.asarray(groups).astype(str)[kept], return_inverse=True)
         parts[kept] = assign_folds(member.reshape(-1, 1).astype(np.float64))
     else:
         parts[kept] = assign_folds(np.column_stack([code[kept] for code in codes]))
