@@ -17,8 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skewridge import DacKernelRidge, DacRegressor
 from skewridge.datasets import make_peaks
-from skewridge.estimators.any_rows import take_rows
-from skewridge.estimators.node_learners import seeded
+from skewridge.estimators.dac_regressor import seeded
+from skewridge.estimators.intervals import take_rows
+from skewridge.execution.context import using
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import inclusion_probability
 
@@ -360,7 +361,7 @@ def test_tables_elsewhere_are_refused():
 
 def test_more_nodes_than_rows_are_refused_before_a_pilot_is_made(monkeypatch):
     X, y = make_peaks(60, 2, random_state=0)
-    monkeypatch.setattr("skewridge.estimators.partitioned.pilot_of", None)
+    monkeypatch.setattr("skewridge.estimators.dac.pilot_of", None)
     with pytest.raises(ValueError, match="n_nodes must not exceed the number of rows; got n_nodes=61 for 60 rows"):
         DacRegressor(Ridge(), n_nodes=61, slice_on="pilot").fit(X, y)
 
@@ -384,3 +385,12 @@ def test_learners_that_overwrite_their_rows_change_nothing():
     expected, found = (DacRegressor(own, n_nodes=3, random_state=0).fit(X, y).predict(new) for own in (plain, rough))
     assert np.array_equal(found, expected)
     assert np.array_equal(new, X[:10])
+
+
+def test_nodes_run_on_threads_whatever_engine_is_in_use():
+    X, y = make_peaks(100, 2, random_state=0)
+    with using(engine=object()):  # which cannot run anything
+        model = DacRegressor(Ridge(), n_nodes=3, random_state=0, n_jobs=2).fit(X, y)
+        found = model.predict(X), model.node_spread(X)
+    alone = DacRegressor(Ridge(), n_nodes=3, random_state=0).fit(X, y)
+    assert np.array_equal(found, (alone.predict(X), alone.node_spread(X)))

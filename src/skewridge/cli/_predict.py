@@ -31,11 +31,11 @@ from skewridge.cli._tables import (
     read_tables,
     split_names,
 )
-from skewridge.estimators.row_keys import row_keys
 from skewridge.estimators.sources import check_std, predict_source
 from skewridge.io.csv_dialect import FOUND
 from skewridge.io.formats import PARQUET
 from skewridge.persist import read_model
+from skewridge.response.distinct import row_keys
 from skewridge.tables.columns import Column, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.encoder import HEADINGS, TableSummary
 from skewridge.tables.out_of_range import Outside, outside_fit, outside_text

@@ -1,9 +1,10 @@
-"""The scikit-learn shell: parameters in, fitted attributes out; the algebra lives below."""
+"""The paper's estimators: how rows are dealt to nodes, and divide-and-conquer kernel ridge regression."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -11,26 +12,65 @@ import numpy as np
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag, is_lazy
-from skewridge.estimators.base import runs
+from skewridge.centers.pilot import pilot_of
+from skewridge.estimators.base import KernelEstimator, Shell, runs
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.notebook import partition_summary
-from skewridge.estimators.partitioned import PartitionedShell
 from skewridge.estimators.sources import predict_collection
-from skewridge.estimators.training_rows import KeepsTrainingRows
-from skewridge.execution.chunked import is_held
-from skewridge.execution.context import current
+from skewridge.execution.chunked import RowData, Table, is_held
+from skewridge.execution.context import current, on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
-from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nodes, node_estimates
-from skewridge.nodes.partition import deal_rows, plan_fit
-from skewridge.nodes.tuning import CRITERIA, KernelSettings, Tuning, tune
+from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nodes, node_estimates, spread
+from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
+from skewridge.nodes.tuning import CRITERIA, KernelSettings, tune
+from skewridge.ridge.expansion import Expansion
 from skewridge.ridge.local import NodeFit
 
 
-class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
+class PartitionedEstimator(Shell):
+    """Algorithm 2's parameters and fitted attributes, and ``_node_estimates(X)``, the nodes' own, one by one."""
+
+    @runs
+    def node_spread(self, X: Any) -> FloatArray:
+        """Return the standard deviation between the nodes' predictions at X.
+
+        A diagnostic of how much the nodes disagree; not a standard error, since nodes share rows. DacKernelRidge needs
+        ``keep_nodes=True``.
+        """
+        return spread(self._node_estimates(X))
+
+    @runs
+    def predict_nodes(self, X: Any) -> FloatArray:
+        """Return every node's own prediction at X, (k, n). DacKernelRidge needs ``keep_nodes=True``."""
+        return np.array(list(self._node_estimates(X)))
+
+    @property
+    def _settings(self) -> PartitionSettings:
+        return PartitionSettings(self.n_nodes, self.slices, self.oversampling, self.max_per_slice, self.focus)
+
+    def _sliced(self, X: RowData, y: FloatArray, seed: int) -> FloatArray:
+        """The variable that is cut into slices, (N,): y, or a first estimate of E[y | x]."""
+        if self.slice_on == "response":
+            return y
+        ones = np.ones(len(y))
+        return current().value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed))[:, 0]
+
+    def _remember_partition(self, partition: Partition) -> None:
+        self.slices_, self.allocation_ = partition.slices, partition.allocation
+        self.n_nodes_ = len(partition.allocation)
+        self.n_oversampled_ = partition.slices.n_oversampled
+        self.n_distinct_ = len(partition.allocation.rows)
+
+    def _n_nodes_for(self, n_rows: int) -> int:
+        """Nodes as large as they are: fewer rows are dealt to fewer nodes."""
+        return max(1, round(self.n_nodes_ * n_rows / self.slices_.n_rows))
+
+
+class DacKernelRidge(PartitionedEstimator, KernelEstimator):
     """Divide-and-conquer kernel ridge regression, classical and oversampled (Algorithms 1 and 2 of the paper).
 
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the
@@ -122,6 +162,7 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
 
     _takes_tables = True
     _summary = partition_summary
+    _left_behind = ()  # by copies: rows go with them, and the parameters to fit some of them again
 
     def __init__(
         self,
@@ -181,22 +222,34 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         checked, X, y = self._check_data(X, y)
         seed = current().value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0
+        centred, scores = y - intercept, row_scores(self.scoring, y)
 
-        request = self._request
-        scores = row_scores(self.scoring, y)
+        dealt_by, kernel_by = self._settings, self._kernel_settings
         sliced = self._sliced(X, y, seed)
-        dealt_by = self._settings
         slices, plan = plan_fit(sliced, dealt_by, X.shape[1], current().n_threads, is_held(X))
         partition = deal_rows(slices, plan.n_nodes, seed, dealt_by)
-        centred = y - intercept
         kernel, penalties, tuning = current().value(
-            "tuning", lambda: tune(request, dealt_by, X, centred, sliced, scores, partition, seed)
+            "tuning", lambda: tune(kernel_by, dealt_by, X, centred, sliced, scores, partition, seed)
         )
         problem = Problem(X, centred, partition, kernel, penalties, checked._precision == np.float32)
         coef = fit_nodes(problem)
+        average = average_nodes(problem, coef)
 
         self._seed = seed
-        return self._remember(checked, problem, tuning, intercept, coef)
+        self._take_over(checked, X)
+        self._remember_partition(partition)
+        self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
+        self.penalty_ = penalties if kernel_by.is_local else tuning.penalty
+        self.dual_coef_, self.intercept_, self._centred = average, intercept, self.fit_intercept
+        self._problem = replace(problem, partition=replace(partition, dealing=None))
+        if not isinstance(X, Table):  # rows of a source are read when they are first asked for
+            _ = self._expansion
+        self._remember_response(centred + intercept, np.ones(len(y)))
+        self._remember_bounds(centred + intercept)
+        if self.keep_nodes:
+            parts = np.split(coef, partition.allocation.starts[1:-1])
+            self.nodes_ = [NodeFit(rows, part) for rows, part in zip(partition.allocation, parts, strict=True)]
+        return self
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
@@ -226,15 +279,36 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         prediction = self._clipped(predict_rows(self._expansion.predict, X)[:, 0] + self.intercept_)
         if not return_std:
             return prediction
-        problem = replace(self._problem, X=self.X_fit_)
-        return prediction, conditional_std(problem, X, self._centred)
+        with on_threads():
+            return prediction, conditional_std(replace(self._problem, X=self.X_fit_), X, self._centred)
 
     def predict_nodes(self, X: Any) -> FloatArray:
         """Return every node's own estimate at X, (k, n). Needs ``keep_nodes=True``."""
         return super().predict_nodes(X) + self.intercept_
 
+    @cached_property
+    def X_fit_(self) -> FloatArray:
+        """The training rows in the order given; those of a source are read when they are first asked for."""
+        X = self._problem.X
+        if not isinstance(X, Table):
+            return X
+        what = f"Predictions of divide-and-conquer need all {len(X):,} training rows at hand, {{need}},"
+        remedy = "Raise memory_limit, predict where there is more memory, or use AdaptiveKernelRidge, which keeps its "
+        current().budget.require(8.0 * len(X) * X.n_columns, what, f"{remedy}centres only.")
+        return X.load()
+
+    @cached_property
+    def _expansion(self) -> Expansion:
+        return Expansion(self.X_fit_, self.dual_coef_, self._problem.kernel, float(self._problem.y.std()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model is pickled with its rows, not with where they were read from."""
+        if "_problem" in vars(self):
+            self._problem = replace(self._problem, X=self._expansion.points)
+        return super().__getstate__()
+
     @property
-    def _request(self) -> KernelSettings:
+    def _kernel_settings(self) -> KernelSettings:
         return KernelSettings(check_kernel_name(self.kernel), self.bandwidth, self.degree, self.penalty, self.scoring)
 
     def _check_parameters(self) -> None:
@@ -243,26 +317,13 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         self._check_penalty(["auto", "rule", *CRITERIA], ", or the name of a way to choose it")
         check_choice("slice_on", self.slice_on, ["response", "pilot"])
         check_flag("keep_nodes", self.keep_nodes)
-        self._request.check()
+        self._kernel_settings.check()
         check_bounds(self.bounds)
         self._check_running()
 
-    def _remember(self, checked: Any, problem: Problem, tuning: Tuning, intercept: float, coef: FloatArray) -> Self:
-        self._take_over(checked, problem.X)
-        problem = replace(problem, partition=replace(problem.partition, dealing=None))
-        self._remember_partition(problem.partition)
-        self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
-        self.penalty_ = problem.penalties if self._request.is_local else tuning.penalty
-        self.dual_coef_, self.intercept_ = average_nodes(problem, coef), intercept
-        self._centred = self.fit_intercept
-        self._keep_problem(problem)
-        self._remember_response((problem.y + intercept)[:, None], np.ones(len(problem.y)))
-        self._remember_bounds((problem.y + intercept)[:, None])
-        if self.keep_nodes:
-            allocation = problem.partition.allocation
-            parts = np.split(coef, allocation.starts[1:-1])
-            self.nodes_ = [NodeFit(rows, part) for rows, part in zip(allocation, parts, strict=True)]
-        return self
+    def _training_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        y = self._problem.y
+        return self.X_fit_, y + self.intercept_, np.ones(len(y))
 
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
@@ -275,4 +336,5 @@ class DacKernelRidge(PartitionedShell, KeepsTrainingRows):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
-        return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X)
+        with on_threads():
+            return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X)

@@ -1,18 +1,23 @@
-"""Algorithms 1 and 2 around any scikit-learn regressor."""
+"""Algorithms 1 and 2 around any scikit-learn regressor, on rows of any kind: arrays, sparse matrices, data frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skewridge._typing import Auto, Bounds, FloatArray, RandomState, SliceRule
+from skewridge._typing import Auto, Bounds, FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import (
     check_choice,
     check_magnitude,
@@ -20,24 +25,30 @@ from skewridge._validation import (
     check_plain,
     check_same_order,
     check_weights,
+    is_lazy,
 )
-from skewridge.estimators.any_rows import AnyRows, check_kind, own_rows
 from skewridge.estimators.base import runs
 from skewridge.estimators.bounds import check_bounds
 from skewridge.estimators.column_labels import check_labels, remember_labels
-from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.node_learners import accepted_arrays, as_configured, encodes_tables, fit_learner, seeded
+from skewridge.estimators.dac import PartitionedEstimator
+from skewridge.estimators.intervals import fit_quietly, take_rows
 from skewridge.estimators.notebook import dealt_summary
-from skewridge.estimators.partitioned import PartitionedShell
-from skewridge.estimators.row_keys import row_keys
-from skewridge.execution.context import run, using
+from skewridge.execution.context import on_threads, run, running, using
 from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
-from skewridge.nodes.sample_weights import WEIGHT, check_weights_are_taken, routing_is_on, weights_name
+from skewridge.nodes.sample_weights import (
+    WEIGHT,
+    check_weights_are_taken,
+    inside,
+    is_composed,
+    routing_is_on,
+    weights_name,
+)
+from skewridge.response.distinct import row_keys
 
 
-class DacRegressor(MetaEstimatorMixin, PartitionedShell):
+class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
     """Divide and conquer, classical and oversampled, around any regressor (Algorithms 1 and 2 of the paper).
 
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the fullest;
@@ -152,28 +163,46 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         metadata, sample_weight = self._routed(sample_weight, fit_params)
         check_weights_are_taken(self.estimator, self.focus, sample_weight)
         given, (checked, X, y) = X, self._check_data(X, y)
-        rows = AnyRows(X, y, None, metadata)
+        weights = None
         if sample_weight is not None:
             weights, kept = check_weights(sample_weight, len(y), given, are_counts=False)
-            rows = replace(rows.take(kept), weights=weights)
-        check_n_nodes(self._settings, len(rows.y))
+            metadata = _taken_with(metadata, kept, len(y))
+            X, y = take_rows(X, kept), y[kept]
+        check_n_nodes(self._settings, len(y))
         seed = draw_seed(self.random_state)
 
-        sliced = self._sliced(rows.X, rows.y, seed)
-        with using(budget=Budget(np.inf)):
+        sliced = self._sliced(X, y, seed)
+        with using(budget=Budget(np.inf)):  # what the estimator takes is not known
             slices, plan = plan_fit(sliced, self._settings, X.shape[1])
         partition = deal_rows(slices, plan.n_nodes, seed, self._settings)
-        seeds = np.random.SeedSequence(seed).generate_state(len(partition.allocation))
+        seeds = np.random.SeedSequence(seed).generate_state(plan.n_nodes)
 
         def fit_node(i: int) -> Any:
-            ids, focus = partition.node(i)
-            return fit_learner(seeded(clone(self.estimator), int(seeds[i])), rows.take(ids).weighted(focus), i)
+            rows, node_weights = partition.node(i)
+            own, parts = seeded(clone(self.estimator), int(seeds[i])), _taken_with(metadata, rows, len(y))
+            if weights is not None:
+                node_weights = weights[rows] if node_weights is None else weights[rows] * node_weights
+            if node_weights is not None:
+                parts[str(weights_name(own))] = node_weights
+            try:
+                own.fit(take_rows(X, rows), y[rows], **parts)
+            except Exception as error:
+                error.add_note(f"Raised by {type(own).__name__}.fit on node {i}, which has {len(rows)} rows.")
+                raise
+            return own
 
-        estimators = list(run(as_configured(fit_node), range(len(seeds)), "local fits"))
+        estimators = list(run(_as_configured(fit_node), range(plan.n_nodes), "local fits"))
         self._take_over(checked)
         self.estimators_ = estimators
         self._remember_partition(partition)
-        return self._keep_rows(replace(rows, X=own_rows(rows.X, given)), seed)
+        self._seed, self._weighted = seed, weights is not None
+        self.__dict__.pop("_seen", None)
+        counts = np.ones(len(y)) if weights is None else weights
+        if not metadata:  # without which rows cannot be fitted again
+            self._seen = _own_rows(X, given), y, counts
+        self._remember_response(y, counts)
+        self._remember_bounds(y)
+        return self
 
     @runs
     def predict(self, X: Any, **predict_params: Any) -> FloatArray:
@@ -208,6 +237,11 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
 
+    @contextmanager
+    def _running(self, X: Any = None) -> Iterator[None]:
+        with running(self.n_jobs, self.verbose), on_threads():
+            yield
+
     def _check_parameters(self) -> None:
         if not all(hasattr(type(self.estimator), name) for name in ("fit", "predict")):
             raise TypeError(
@@ -228,8 +262,12 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
 
     def _check_data(self, X: Any, y: Any) -> tuple[Self, Any, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
-        checked = clone(self)
-        check_kind(X)
+        checked, library = clone(self), type(X).__module__.partition(".")[0]
+        if is_lazy(X) or library in ("pyarrow", "pyspark"):  # rows cannot be taken by their numbers
+            raise TypeError(
+                "X must be an array, a sparse matrix, or a pandas or polars frame in memory; got "
+                f"{type(X).__module__}.{type(X).__name__}. Convert it first (compute() or to_pandas())."
+            )
         check_same_order(X, y)
         self._check_times(X)
         check_plain("y", y)
@@ -241,14 +279,14 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         else:
             if y is not None and np.asarray(y).dtype.kind in "OSU":
                 y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-            X, y = validate_data(checked, X, y, y_numeric=True, **accepted_arrays(self.estimator))
+            X, y = validate_data(checked, X, y, y_numeric=True, **_accepted_arrays(self.estimator))
         check_magnitude("y", y)
         return checked, X, np.array(y, dtype=np.float64)
 
     def _check_times(self, X: Any) -> None:
         """Refuse masked entries in X, and times unless the first that sees them may encode them."""
         check_no_mask("X", X)
-        if not encodes_tables(self.estimator):
+        if not _encodes_tables(self.estimator):
             check_plain("X", X)
 
     def _sliced(self, X: Any, y: FloatArray, seed: int) -> FloatArray:
@@ -256,17 +294,6 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
             X = check_array(X, dtype=np.float64, input_name="X (sliced on a pilot, which takes numbers alone)")
             check_magnitude("X", X)
         return super()._sliced(X, y, seed)
-
-    def _keep_rows(self, rows: AnyRows, seed: int) -> Self:
-        """Keep the rows for intervals; rows that came with metadata cannot be fitted again without it."""
-        weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
-        self._seed, self._weighted = seed, rows.weights is not None
-        self.__dict__.pop("_seen", None)
-        if not rows.metadata:
-            self._seen = rows.X, rows.y[:, None], weights
-        self._remember_response(rows.y[:, None], weights)
-        self._remember_bounds(rows.y[:, None])
-        return self
 
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         twin = self._twin(n_nodes=self._n_nodes_for(len(y)), random_state=self._seed)
@@ -282,7 +309,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
-            X = validate_data(self, X, reset=False, **accepted_arrays(self.estimator))
+            X = validate_data(self, X, reset=False, **_accepted_arrays(self.estimator))
         routed = process_routing(self, "predict", **predict_params).estimator.predict if predict_params else {}
 
         def estimate(fitted: Any) -> FloatArray:
@@ -295,4 +322,61 @@ class DacRegressor(MetaEstimatorMixin, PartitionedShell):
                 )
             return found.ravel()
 
-        return run(as_configured(estimate), self.estimators_, "prediction")
+        return run(_as_configured(estimate), self.estimators_, "prediction")
+
+
+def _taken_with(metadata: dict[str, Any], rows: IntArray, n_rows: int) -> dict[str, Any]:
+    """Metadata for some of n_rows rows, of which what comes by the row goes with the rows."""
+    by_row = {name: np.shape(value)[:1] == (n_rows,) for name, value in metadata.items()}
+    return {name: take_rows(value, rows) if by_row[name] else value for name, value in metadata.items()}
+
+
+def _own_rows(X: Any, given: Any) -> Any:
+    """Rows that stay as they are when the caller changes the ones that were given."""
+    if isinstance(X, np.ndarray) and X is not given:
+        shared = hasattr(given, "__array__") and np.may_share_memory(X, np.asarray(given))
+        return X.copy() if shared else X
+    return X.copy() if hasattr(X, "copy") else X  # polars frames cannot be changed
+
+
+def _accepted_arrays(estimator: Any) -> dict[str, Any]:
+    """The kinds of arrays that an estimator takes, as scikit-learn's validation is given them."""
+    tags = get_tags(estimator).input_tags
+    gaps = tags.allow_nan or is_composed(estimator)  # which may fill them
+    sparse, finite = "csr" if tags.sparse else False, "allow-nan" if gaps else True
+    return {"accept_sparse": sparse, "dtype": None, "ensure_all_finite": finite}
+
+
+def _as_configured(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The task with scikit-learn's configuration of this thread, on whatever thread it runs."""
+    config = get_config()
+
+    def configured(item: Any) -> Any:
+        with config_context(**config):
+            return task(item)
+
+    return configured
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Set every seed that an estimator leaves open, its own and nested ones, each to another number."""
+    random, free = np.random.default_rng(seed), {}
+    for name, value in sorted(estimator.get_params(deep=True).items()):
+        if name.split("__")[-1] == "random_state" and not isinstance(value, Integral):
+            free[name] = int(random.integers(2**31 - 1))
+    return estimator.set_params(**free)
+
+
+def _encodes_tables(estimator: Any) -> bool:
+    """Whether the first that sees the rows may turn times into numbers.
+
+    scikit-learn's own learners and transformers take them for counts of nanoseconds, all but those that hand columns on
+    to others.
+    """
+    if isinstance(estimator, Pipeline):
+        return _encodes_tables(estimator.steps[0][1])
+    within = inside(estimator)
+    if within is not None:
+        return _encodes_tables(within)
+    hands_on = isinstance(estimator, ColumnTransformer | FunctionTransformer | FeatureUnion)
+    return hands_on or type(estimator).__module__.partition(".")[0] != "sklearn"

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_plain, check_same_order, check_weights, is_lazy, warn_user
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
-from skewridge.estimators.any_rows import take_rows
 from skewridge.estimators.column_labels import check_one_column
 from skewridge.estimators.error_models import ErrorModels
 from skewridge.response.grouping import RowGroups
@@ -212,6 +211,13 @@ def check_in_memory(X: Any) -> None:
             f"Intervals and distributions take rows in memory; got a lazy {type(X).__name__}. Call X.compute() first, "
             "or ask for one partition after the other."
         )
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Some rows of an array, a sparse matrix or a data frame, by position."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return (X if hasattr(X, "shape") else np.asarray(X))[rows]
 
 
 def fit_quietly(model: Any, *data: Any) -> Any:
