@@ -66,6 +66,17 @@ def plain(value: Any) -> Any:
     return {own.name: plain(getattr(value, own.name)) for own in fields(value)} if is_dataclass(value) else value
 
 
+def as_records(**columns: Any) -> list[dict[str, Any]]:
+    """Return columns of as many values each as a list of rows.
+
+    Examples
+    --------
+    >>> as_records(period=[10, 100], level=[0.5, 2.5])
+    [{'period': 10, 'level': 0.5}, {'period': 100, 'level': 2.5}]
+    """
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def in_full(value: float | None, *, sign: bool = False) -> str:
     """Four digits in a terminal, without a power of ten below a billion; counts as they are, a dash for none.
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
-from skewridge.advice.pace import seconds_per_operation
+from skewridge.advice.plan import seconds_per_operation
 from skewridge.centers.cross_validation import pass_work
 from skewridge.datasets import make_peaks
 from skewridge.nodes.partition import PartitionSettings, make_plan

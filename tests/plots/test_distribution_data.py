@@ -83,10 +83,18 @@ def test_a_fan_has_the_models_quantiles_at_the_medians(rows):
 def test_frames_are_asked_by_name_and_categories_are_the_most_frequent(rows):
     X, _ = rows
     frame = pd.DataFrame(X[:, :2], columns=["east", "north"]).assign(kind=["flat", "house", "house"] * 1000)
-    asked = distributions._typical_rows(frame, {"north": np.array([0.0, 1.0])})
-    assert asked["kind"].tolist() == ["house", "house"]
-    assert asked["north"].tolist() == [0.0, 1.0]
-    assert np.allclose(asked["east"], frame["east"].median())
+    asked = []
+
+    class Asked(Forecaster):
+        def predict_quantiles(self, X, levels):
+            asked.append(X)
+            return super().predict_quantiles(X, levels)
+
+    fan = QuantileFanDisplay.from_estimator(Asked(), frame, "north").data
+    assert list(asked[0].columns) == ["east", "north", "kind"]
+    assert set(asked[0]["kind"]) == {"house"}
+    assert asked[0]["north"].tolist() == fan["x"]
+    assert np.allclose(asked[0]["east"], frame["east"].median())
     by_name, by_place = (QuantileFanDisplay.from_estimator(Forecaster(), frame, which).data for which in ("north", 1))
     of_array = QuantileFanDisplay.from_estimator(Forecaster(), X[:, :2], 1).data
     assert by_name["quantiles"] == by_place["quantiles"] == of_array["quantiles"]

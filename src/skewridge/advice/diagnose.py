@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skewridge._messages import plain
+from skewridge._messages import listed, plain
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.plan import nodes_for, width_of
 from skewridge.centers.ladder import most_tried
 from skewridge.features.forms import FAR, reach
-from skewridge.metrics import rare_slices
+from skewridge.metrics import figures, rare_slices
 from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
 from skewridge.response.sampling import choose_rule
@@ -182,10 +182,10 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     scenario = scenario_of(bands)
     k, refusal = nodes_for(y, cut, settings, d or 1)
     pi = inclusion_probability(cut.counts, cut.copies, k)
-    rare = rare_slices(cut.counts) if len(cut.occupied) > 1 else np.zeros(len(cut), dtype=bool)
+    rare = rare_bars(cut.counts)
     n_rare = int(cut.counts[rare].sum())
     total, rare_rows, drawn = (np.array([value]) for value in (len(y), n_rare, len(y) // k))
-    errors = y - y.mean()
+    errors = figures(y, np.full(len(y), y.mean()), rare[cut.labels])
     return Diagnosis(
         n_rows=len(y),
         n_features=d,
@@ -208,9 +208,14 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
         recommendation=_recommend(scenario, y, rule),
         refusal=refusal,
         heavy_columns=() if X is None else heavy_columns(X),
-        rmse_of_mean=float(np.sqrt(np.mean(errors**2))),
-        rare_rmse_of_mean=float(np.sqrt(np.mean(errors[rare[cut.labels]] ** 2))) if n_rare else None,
+        rmse_of_mean=errors["rmse"] or 0.0,
+        rare_rmse_of_mean=errors["rare_rmse"],
     )
+
+
+def rare_bars(counts: IntArray) -> BoolArray:
+    """Which slices are rare, (l,): none where all rows are in one."""
+    return rare_slices(counts) & (np.count_nonzero(counts) > 1)
 
 
 def skewness(y: FloatArray) -> float:
@@ -310,14 +315,22 @@ def heavy_columns(X: Any, names: Sequence[str] | None = None) -> tuple[HeavyColu
     >>> [column.name for column in heavy_columns(X)]
     ['x1']
     """
+    columns = [(name, np.asarray(values)) for name, values in named_columns(X)]
+    if names is not None:
+        columns = [(name, values) for name, (_, values) in zip(names, columns, strict=True)]
+    numbers = [(name, values) for name, values in columns if values.ndim == 1 and values.dtype.kind in "iuf"]
+    return named_heavy((name, values.astype(np.float64)) for name, values in numbers)
+
+
+def named_columns(X: Any) -> Iterator[tuple[str, Any]]:
+    """The columns of a frame, a sparse matrix or an array, (n,) each, one at a time."""
     if hasattr(X, "columns"):
-        own, columns = [str(name) for name in X.columns], [np.asarray(X[name]) for name in X.columns]
+        yield from ((str(name), X[name]) for name in X.columns)
+    elif hasattr(X, "tocsc"):
+        by_column = X.tocsc()
+        yield from ((f"x{f}", by_column[:, [f]].toarray().ravel()) for f in range(X.shape[1]))
     else:
-        columns = list(np.asarray(X).T) if np.ndim(X) == 2 else []
-        own = [f"x{f}" for f in range(len(columns))]
-    numbers = [column.ndim == 1 and column.dtype.kind in "iuf" for column in columns]
-    named = zip(own if names is None else names, columns, numbers, strict=True)
-    return named_heavy((name, column.astype(np.float64)) for name, column, is_number in named if is_number)
+        yield from ((f"x{f}", column) for f, column in enumerate(np.atleast_2d(np.asarray(X).T)))
 
 
 def named_heavy(columns: Iterable[tuple[str, FloatArray]]) -> tuple[HeavyColumn, ...]:
@@ -331,10 +344,9 @@ def about_heavy(columns: Sequence[HeavyColumn]) -> list[str]:
     """A sentence about columns with heavy tails, if there are any."""
     if not columns:
         return []
-    named = ", ".join(f"{column.name} ({column.reach:,.0f} times)" for column in columns[:MOST_HEAVY])
-    more = f" and {len(columns) - MOST_HEAVY} more" if len(columns) > MOST_HEAVY else ""
+    named = (f"{column.name} ({column.reach:,.0f} times)" for column in columns)
     return [
         "Columns with values many times as far from the median as is usual (by the interquartile range): "
-        f"{named}{more}. SkewRidge, AdaptiveKernelRidge and LocalKernelRidge see them clipped and by rank; for other "
-        "estimators take logarithms or ranks first. Correct values that are wrong."
+        f"{listed(named, len(columns), most=MOST_HEAVY)}. SkewRidge, AdaptiveKernelRidge and LocalKernelRidge see them "
+        "clipped and by rank; for other estimators take logarithms or ranks first. Correct values that are wrong."
     ]

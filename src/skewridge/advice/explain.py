@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import compact, plain
+from skewridge._messages import as_records, compact, plain
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.metrics import rare_region
@@ -40,15 +40,7 @@ HELPS = 0.02  # a fall of the error by twice the rows from which more rows are s
 KINDS = {"date": "date", **dict.fromkeys((*LISTED, "boolean"), "level")}  # anything else is a number
 
 Predict = Callable[[Any], FloatArray]
-
-
-@dataclass(frozen=True)
-class Coded:
-    """The values of a column as numbers."""
-
-    kind: str  # "number", "date" (days since the first of 1970) or "level" (places in ``levels``)
-    codes: FloatArray  # (n,), nan where there is no value
-    levels: tuple[str, ...] = ()  # the texts that places of levels stand for
+Coded = tuple[str, FloatArray, tuple[str, ...]]  # "number", "date" (days since 1970) or "level"; codes; levels
 
 
 @dataclass(frozen=True)
@@ -69,56 +61,48 @@ class RawRows:
 
     def some(self, rows: IntArray, exchanged: Mapping[int, IntArray] | None = None) -> Any:
         """Some rows; the columns at the places of ``exchanged`` take the values of the rows given there."""
-        changes = exchanged or {}
-        if not hasattr(self.table, "iloc"):
-            part = self.table[rows]
-            for place, others in changes.items():
+        is_frame = hasattr(self.table, "iloc")
+        part = self.table.iloc[rows].copy(deep=False) if is_frame else self.table[rows]
+        for place, others in (exchanged or {}).items():
+            if is_frame:
+                part.isetitem(place, self.table.iloc[others, place].array)
+            else:
                 part[:, place] = self.table[others, place]
-            return part
-        part = self.table.iloc[rows].copy(deep=False)
-        for place, others in changes.items():
-            part.isetitem(place, self.table.iloc[others, place].array)
         return part
 
     def value(self, row: int, place: int) -> Any:
         """One value as it came; None for a gap."""
         value = self.table.iat[row, place] if hasattr(self.table, "iat") else self.table[row, place]
-        missing = value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
-        return None if missing else value
+        return None if type(value).__name__ == "NAType" or value is None or value != value else value
 
     def coded(self, place: int) -> Coded:
-        """A column as numbers, by its encoder where there is one."""
+        """What a column holds, its values as numbers, (n,), nan for gaps, and the texts that places of levels mean."""
         column = self.table.iloc[:, place] if hasattr(self.table, "iloc") else self.table[:, place]
         learned = self.encoded.get(self.names[place])
         if learned is not None:
             codes, kind = codes_of(learned, column), KINDS.get(learned.kind, "number")
             levels = ("false", "true") if learned.kind == "boolean" else learned.levels
-            return Coded(kind, np.where((codes < 0) & (kind == "level"), np.nan, codes), levels)
+            return kind, np.where((codes < 0) & (kind == "level"), np.nan, codes), levels
         try:
-            return Coded("number", np.asarray(column, dtype=np.float64))
+            return "number", np.asarray(column, dtype=np.float64), ()
         except (TypeError, ValueError):
-            texts = tuple(levels_of(column))
-            return Coded("level", codes_of(Column(self.names[place], "category", texts), column), texts)
+            levels = tuple(levels_of(column))
+            return "level", codes_of(Column(self.names[place], "category", levels), column), levels
 
 
 def raw_rows(model: Any, X: Any, rows: IntArray, names: Sequence[str] | None = None) -> RawRows:
     """Take rows of an array, of a sparse matrix, or of a frame of pandas, polars or pyarrow."""
+    X = X.to_pandas() if hasattr(X, "to_pandas") else X
     if hasattr(X, "iloc"):
-        part = X.iloc[rows]
-    elif hasattr(X, "take") and hasattr(X, "to_pandas"):  # of pyarrow
-        part = X.take(rows).to_pandas()
-    elif hasattr(X, "to_pandas"):  # of polars
-        part = X[rows.tolist()].to_pandas()
-    else:
-        part = X.tocsr()[rows].toarray() if hasattr(X, "tocsr") else np.asarray(X)[rows]
-    if hasattr(part, "columns"):
         own = getattr(model, "best_estimator_", model)
         first = own.steps[0][1] if getattr(own, "steps", None) else None  # a TableEncoder has columns_
         encoded = {column.name: column for column in getattr(first, "columns_", ())}
-        return RawRows(part, tuple(map(str, part.columns)), encoded)
-    fitted = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    numbered = [f"x{f}" for f in range(part.shape[1])]
-    return RawRows(part, tuple(names or (fitted if len(fitted) == part.shape[1] else numbered)), {})
+        return RawRows(X.iloc[rows], tuple(map(str, X.columns)), encoded)
+    part = X.tocsr()[rows].toarray() if hasattr(X, "tocsr") else np.asarray(X)[rows]
+    fitted = tuple(map(str, getattr(model, "feature_names_in_", ())))
+    if len(fitted) != part.shape[1]:
+        fitted = tuple(f"x{f}" for f in range(part.shape[1]))
+    return RawRows(part, tuple(names or fitted), {})
 
 
 def draw_rows(rare: BoolArray, most: int, random: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -187,16 +171,16 @@ def drivers(
     rare = rare_region(response, response if y_ref is None else y_ref, slices=slices)
     rare = rare & ~rare.all()  # none where all would be
     most = min(MOST_ROWS, max(FEWEST_ROWS, MOST_PREDICTIONS // max(1, np.shape(X)[1])))
-    drawn = draw_rows(rare, most, random)
-    measured = np.concatenate(drawn)
+    measured = np.concatenate(draw_rows(rare, most, random))
     sources = np.sort(random.choice(len(response), min(len(response), N_SOURCES), replace=False))
-    per_row = [mask.sum() / max(1, len(rows)) for rows, mask in zip(drawn, (rare, ~rare), strict=True)]
-    weights = np.repeat(per_row, [len(rows) for rows in drawn])  # so many rows of its kind does each stand for
+    is_rare = rare[measured]
+    per_rare, per_common = (kind.sum() / max(1, drawn.sum()) for kind, drawn in ((rare, is_rare), (~rare, ~is_rare)))
+    weights = np.where(is_rare, per_rare, per_common)  # so many rows of its kind does each stand for
     predict = partial(_prediction, model, output)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows whose columns do not go together
         rows = raw_rows(model, X, np.r_[measured, sources], names)
-        found = _importances(predict, rows, response[measured], rare[measured], weights, random)
+        found = _importances(predict, rows, response[measured], is_rare, weights, random)
         first = [rows.names.index(column["name"]) for column in found["columns"][:N_CURVES]]
         return plain({**found, **_dependence(predict, raw_rows(model, X, sources, names), first, random)})
 
@@ -229,24 +213,22 @@ def _importances(
     base = float(before @ weights / weights.sum())
     shares, rare_shares = (np.maximum(one, 0.0) for one in (lost, losses @ rare_weights))  # below 0 is chance
     rmse, rare_rmse = _root(before, weights), _root(before, rare_weights)
+    columns = as_records(
+        name=[rows.names[place] for place in used],
+        share=shares / (shares.sum() or 1.0),
+        rare_share=rare_shares / (rare_shares.sum() or 1.0) if rare.any() else np.full(len(used), np.nan),
+        rise=[_root(before + loss, weights) - rmse for loss in losses],
+        rare_rise=[_root(before + loss, rare_weights) - rare_rmse for loss in losses],
+        sure=lost > SURELY * spread,
+        idle=(lost + SURELY * spread < IDLE * base) | ~losses.any(axis=1),
+    )
     return {
         "n_rows": len(y),
         "n_rare": int(rare.sum()),
         "n_repeats": repeats,
         "rmse": rmse,
         "rare_rmse": rare_rmse,
-        "columns": [
-            {
-                "name": rows.names[used[j]],
-                "share": shares[j] / (shares.sum() or 1.0),
-                "rare_share": rare_shares[j] / (rare_shares.sum() or 1.0) if rare.any() else None,
-                "rise": _root(before + losses[j], weights) - rmse,
-                "rare_rise": _root(before + losses[j], rare_weights) - rare_rmse,
-                "sure": bool(lost[j] > SURELY * spread[j]),
-                "idle": bool(lost[j] + SURELY * spread[j] < IDLE * base) or not losses[j].any(),
-            }
-            for j in np.argsort(-lost, kind="stable").tolist()
-        ],
+        "columns": [columns[j] for j in np.argsort(-lost, kind="stable")],
     }
 
 
@@ -259,32 +241,35 @@ def _root(squares: FloatArray, weights: FloatArray) -> float:
 def _dependence(predict: Predict, rows: RawRows, places: list[int], random: np.random.Generator) -> Data:
     """The mean prediction along columns that have several values, and over a grid of the first two of them."""
     some = np.sort(random.choice(len(rows), min(len(rows), N_BACKGROUND), replace=False))
-    coded = {place: rows.coded(place) for place in places}
-    coded = {place: one for place, one in coded.items() if len(np.unique(one.codes[~np.isnan(one.codes)])) > 1}
-    curves = []
-    for place, column in coded.items():  # along the observed values, or the most frequent levels
-        is_level, gap = column.kind == "level", np.isnan(column.codes)
+    curves, varying = [], []
+    for place in places:  # along the observed values, or the most frequent levels
+        column = rows.coded(place)
+        kind, codes, _ = column
+        gap, is_level = np.isnan(codes), kind == "level"
+        if len(np.unique(codes[~gap])) < 2:
+            continue
+        varying.append((place, column))
         grid_rows, axis = _grid(column, N_LEVELS if is_level else N_GRID)
         curve = {
             "name": rows.names[place],
             **axis,
             "mean": _means(predict, rows, some, {place: grid_rows}),
-            "deciles": None if is_level else np.quantile(column.codes[~gap], DECILES),
-            "shares": [np.mean(column.codes == value) for value in axis["values"]] if is_level else None,
+            "deciles": None if is_level else np.quantile(codes[~gap], DECILES),
+            "shares": [np.mean(codes == value) for value in axis["values"]] if is_level else None,
             "gaps": None,
         }
         if gap.sum() >= max(1.0, FEWEST_GAPS * len(gap)):
             at_gap = _means(predict, rows, some, {place: np.flatnonzero(gap)[:1]})
             curve["gaps"] = {"share": gap.mean(), "mean": at_gap[0]}
         curves.append(curve)
-    pair = None
-    if len(coded) > 1:
-        places = list(coded)[:2]
-        (first, across), (second, down) = (_grid(coded[place], N_PAIR) for place in places)
-        exchanged = {places[0]: np.tile(first, len(second)), places[1]: np.repeat(second, len(first))}
-        means = _means(predict, rows, some[:: -(-len(some) // N_PAIR_ROWS)], exchanged)
-        names = [rows.names[place] for place in places]
-        pair = {"names": names, "axes": [across, down], "mean": means.reshape(len(second), len(first))}
+    if len(varying) < 2:
+        return {"partial": curves, "pair": None}
+    places = [place for place, _ in varying[:2]]
+    (first, across), (second, down) = (_grid(column, N_PAIR) for _, column in varying[:2])
+    exchanged = {places[0]: np.tile(first, len(second)), places[1]: np.repeat(second, len(first))}
+    means = _means(predict, rows, some[:: -(-len(some) // N_PAIR_ROWS)], exchanged)
+    names = [rows.names[place] for place in places]
+    pair = {"names": names, "axes": [across, down], "mean": means.reshape(len(second), len(first))}
     return {"partial": curves, "pair": pair}
 
 
@@ -293,21 +278,22 @@ def _grid(column: Coded, most: int) -> tuple[IntArray, Data]:
 
     Values ascend, evenly by rank; of levels there are the most frequent in their order.
     """
-    there = np.flatnonzero(~np.isnan(column.codes))
-    values, first, counts = np.unique(column.codes[there], return_index=True, return_counts=True)
-    if column.kind == "level":
+    kind, codes, levels = column
+    there = np.flatnonzero(~np.isnan(codes))
+    values, first, counts = np.unique(codes[there], return_index=True, return_counts=True)
+    if kind == "level":
         taken = np.sort(np.argsort(-counts, kind="stable")[:most])
     elif len(values) <= most:
         taken = np.arange(len(values))
     else:
-        wanted = np.quantile(column.codes[there], np.linspace(*ENDS, most), method="nearest")
+        wanted = np.quantile(codes[there], np.linspace(*ENDS, most), method="nearest")
         taken = np.searchsorted(values, np.unique(wanted))
     labels = None
-    if column.kind == "level":
-        labels = [column.levels[int(value)] for value in values[taken]]
-    elif column.kind == "date":
+    if kind == "level":
+        labels = [levels[int(value)] for value in values[taken]]
+    elif kind == "date":
         labels = np.datetime_as_string(values[taken].astype("datetime64[D]")).tolist()
-    return there[first][taken], {"kind": column.kind, "values": values[taken], "labels": labels}
+    return there[first][taken], {"kind": kind, "values": values[taken], "labels": labels}
 
 
 def _means(predict: Predict, rows: RawRows, some: IntArray, exchanged: dict[int, IntArray]) -> FloatArray:
@@ -389,22 +375,23 @@ def explain_row(model: Any, X: Any, row: int, *, seed: int = 0) -> Data:
     drawn = np.sort(random.choice(others, min(len(others), N_OTHERS), replace=False))
     rows = raw_rows(model, X, np.r_[place, drawn])
     background, same = np.arange(1, len(rows)), np.zeros(len(drawn), dtype=np.int64)
-    columns = []
+    values = [rows.value(0, column) for column in rows.used()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rows whose columns do not go together
-        own = np.asarray(model.predict(rows.some(np.array([0]))), dtype=np.float64)
+        own = np.asarray(model.predict(rows.some(same[:1])), dtype=np.float64)
         if own.ndim > 1:
             raise ValueError(f"A model of one output is needed; this one predicts {own.shape[1]}.")
-        for column in rows.used():
-            effects = own[0] - np.asarray(model.predict(rows.some(same, {column: background})), dtype=np.float64)
-            value = rows.value(0, column)
-            if value is not None:
-                value = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-            se = effects.std() / np.sqrt(len(effects))
-            columns.append({"name": rows.names[column], "value": value, "effect": effects.mean(), "se": se})
-        average = np.asarray(model.predict(rows.some(background)), dtype=np.float64).mean()
+        predict = partial(_prediction, model, None)
+        effects = [own[0] - predict(rows.some(same, {column: background})) for column in rows.used()]
+        average = predict(rows.some(background)).mean()
+    columns = as_records(
+        name=[rows.names[column] for column in rows.used()],
+        value=[f"{v:.6g}" if isinstance(v, float | np.floating) else v if v is None else str(v) for v in values],
+        effect=[effect.mean() for effect in effects],
+        se=[effect.std() / np.sqrt(len(effect)) for effect in effects],
+    )
     columns.sort(key=lambda column: -abs(column["effect"]))
-    return plain({"prediction": own[0], "average": average, "n_rows": len(drawn), "columns": columns})
+    return dict(plain({"prediction": own[0], "average": average, "n_rows": len(drawn), "columns": columns}))
 
 
 def learning_curve(

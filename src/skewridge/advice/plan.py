@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,17 @@ from joblib import effective_n_jobs
 from skewridge._messages import plain
 from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
-from skewridge.advice.pace import seconds_per_operation
 from skewridge.cells.local import LEARNING_ROWS
 from skewridge.centers.cross_validation import pass_work
 from skewridge.centers.ladder import ladder_steps, most_tried
 from skewridge.centers.planning import VALUE_WORK, FitSize, most_centers, n_bytes
 from skewridge.centers.rows import SAMPLE_ROWS
 from skewridge.centers.settings import CenterSettings
+from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
 from skewridge.execution.progress import duration
+from skewridge.linalg.cholesky import inverse_factor
 from skewridge.nodes.partition import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
@@ -46,6 +48,9 @@ from skewridge.two_levels.planning import (
     levels_bytes,
     levels_flops,
 )
+
+TRIAL_ROWS = 500
+TRIAL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -104,18 +109,14 @@ class FitPlan(Plan):
             ),
             "Times are estimates for this machine. SkewRidge and AdaptiveKernelRidge learn and choose everything "
             "within them; DacKernelRidge's are with every setting known, and choosing takes 5 to 60 times as long.",
-            *self._about_nodes(),
         ]
-        return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
-
-    def _about_nodes(self) -> Iterator[str]:
-        """Yield how divide and conquer deals the rows, where there are nodes to deal them to."""
         if self.n_nodes > 1:
-            yield (
+            lines.append(
                 f"DacKernelRidge on {self.n_nodes:,} nodes: copies of rare rows make {self.n_distinct:,.0f} of "
                 f"{self.n_rows:,} rows, {self.n_distinct / self.n_nodes:,.0f} a node; slices=1 copies none, "
                 "n_nodes=1 is exact."
             )
+        return "\n".join(lines if self.refusal is None else [*lines, self.refusal])
 
 
 def plan(
@@ -206,7 +207,8 @@ def nodes_for(y: FloatArray, cut: Slices, settings: PartitionSettings, n_feature
 
 def _partition_cost(told: Plan, more: str, budget: Budget, workers: int) -> Cost:
     """The nodes' solves: their kernel values and factors."""
-    values = told.n_nodes * _values_work(rows := told.n_distinct / told.n_nodes, rows / 2.0, told.n_features)
+    rows = told.n_distinct / told.n_nodes
+    values = told.n_nodes * _values_work(rows, rows / 2.0, told.n_features)
     return Cost(
         fit=f"DacKernelRidge(n_nodes={told.n_nodes}{more})",
         n_bytes=told.n_bytes,
@@ -301,3 +303,21 @@ def _levels_work(n_rows: int, d: int, workers: int) -> float:
         return fit(n_rows, N_STEPS, workers)
     outer = N_OUTER_FOLDS * fit(n_rows - n_rows // N_OUTER_FOLDS, OUTER_STEPS, 1) / min(N_OUTER_FOLDS, workers)
     return outer + fit(n_rows, 0, workers)
+
+
+@cache
+def seconds_per_operation() -> float:
+    """The time of an operation of a Cholesky factor; tried once a process.
+
+    The median over inverse factors of a matrix of 500 rows, of which each has 2/3 n^3.
+    """
+    rows = np.linspace(0.0, 5.0, TRIAL_ROWS)
+    matrix = np.exp(-np.abs(rows[:, None] - rows)) + np.eye(TRIAL_ROWS)
+    took, end = list[float](), time.perf_counter() + TRIAL_SECONDS
+    with one_blas_thread():
+        while time.perf_counter() < end or not took:
+            work = matrix.copy()
+            start = time.perf_counter()
+            inverse_factor(work)
+            took.append(time.perf_counter() - start)
+    return float(np.median(took)) / (2.0 / 3.0 * TRIAL_ROWS**3)

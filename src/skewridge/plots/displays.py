@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import plain
-from skewridge._typing import BoolArray, Data, FloatArray, IntArray
+from skewridge._messages import as_records, plain
+from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_vector, format_bytes
+from skewridge.advice.diagnose import rare_bars
 from skewridge.advice.plan import FitPlan
-from skewridge.metrics import rare_region, rare_slices, slice_mse
-from skewridge.response.slices import Slices, slice_edges, slice_labels, slice_quietly
+from skewridge.metrics import figures, rare_region, slice_mse
+from skewridge.response.slices import Slices, slice_labels, slice_quietly
 
 GRAY, BLUE, RED, PINK = "0.55", "#4477AA", "#CC3311", "#F3C3B9"  # differ for readers of any colour vision
 MOST_POINTS = 5_000  # drawn of a scatter; rare ones are all drawn
@@ -26,8 +27,8 @@ MOST_FEATURES = 20
 class Display:
     """A display: data in, a drawing out."""
 
-    def __init__(self, data: Data) -> None:
-        self.data = data
+    def __init__(self, **data: Any) -> None:
+        self.data: Data = plain(data)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw on matplotlib axes, new ones where none are given; return the display."""
@@ -62,24 +63,23 @@ class SlicesDisplay(Display):
         cls, y: Any, slices: Any = "scott", oversampling: float = 1.0, *, horizontal: bool = False, ax: Any = None
     ) -> Any:
         """Cut a response and draw its slices, as bars that stand or, to go beside a scatter of y, lie."""
-        return cls._from_slices(slice_quietly(check_vector("y", y), slices, oversampling), horizontal, ax)
+        return cls._of_slices(slice_quietly(check_vector("y", y), slices, oversampling), horizontal, ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, horizontal: bool = False, ax: Any = None) -> Any:
         """Draw the slices that a divide-and-conquer estimator was fitted with."""
-        return cls._from_slices(estimator.slices_, horizontal, ax)
+        return cls._of_slices(estimator.slices_, horizontal, ax)
 
     @classmethod
-    def _from_slices(cls, slices: Slices, horizontal: bool, ax: Any) -> Any:
-        data = {
-            "edges": finite_edges(slices.edges),
-            "counts": slices.counts,
-            "copies": slices.copies,
-            "oversampled": slices.counts * slices.copies,
-            "rare": rare_bars(slices.counts),
-            "horizontal": horizontal,
-        }
-        return cls(plain(data)).plot(ax)
+    def _of_slices(cls, slices: Slices, horizontal: bool, ax: Any) -> Any:
+        return cls(
+            edges=finite_edges(slices.edges),
+            counts=slices.counts,
+            copies=slices.copies,
+            oversampled=slices.counts * slices.copies,
+            rare=rare_bars(slices.counts),
+            horizontal=horizontal,
+        ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         edges, counts, grown = (np.array(self.data[name]) for name in ("edges", "counts", "oversampled"))
@@ -111,10 +111,9 @@ class NodesDisplay(Display):
         order = np.argsort(X[:, 0], kind="stable")
         known = None if truth is None else check_vector("truth", truth, len(X))[order]
         X = X[order]
-        data = {"x": X[:, 0], "nodes": estimator.predict_nodes(X), "average": estimator.predict(X), "truth": known}
-        if rows is not None:
-            data["rows"] = {"x": np.asarray(rows[0])[:, 0], "y": np.asarray(rows[1])}
-        return cls(plain({**data, "title": title})).plot(ax)
+        shown = {} if rows is None else {"rows": {"x": np.asarray(rows[0])[:, 0], "y": np.asarray(rows[1])}}
+        nodes, average = estimator.predict_nodes(X), estimator.predict(X)
+        return cls(x=X[:, 0], nodes=nodes, average=average, truth=known, **shown, title=title).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -136,7 +135,7 @@ class TuningDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
         """Draw ``estimator.tuning_``; of SkewRidge, that of level 1."""
-        return cls(tuning_curves(estimator.tuning_)).plot(ax)
+        return cls(**tuning_curves(estimator.tuning_)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data, x = self.data, self.data["x"]
@@ -171,7 +170,7 @@ class SearchDisplay(Display):
             )
         names = ("n_centers", "risk", "adapt", "bandwidth", "kernel", "features", "penalty")
         data = {name: [tried[name] for tried in tuning.tried] for name in names}
-        return cls(plain({**data, "chosen": {name: tuning.chosen[name] for name in names}})).plot(ax)
+        return cls(**data, chosen={name: tuning.chosen[name] for name in names}).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         m, risk, adapt = (np.array(self.data[name]) for name in ("n_centers", "risk", "adapt"))
@@ -209,7 +208,7 @@ class _RowsDisplay(Display):
         y = check_vector("y_true", y_true)
         predicted = check_vector("y_pred", y_pred, len(y))
         ref = y if y_ref is None else check_vector("y_ref", y_ref)
-        return cls(plain(cls._data_of(y, predicted, ref, slices))).plot(ax)
+        return cls(**cls._data_of(y, predicted, ref, slices)).plot(ax)
 
 
 class SliceErrorDisplay(_RowsDisplay):
@@ -226,13 +225,12 @@ class SliceErrorDisplay(_RowsDisplay):
 
     @staticmethod
     def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> Data:
-        edges = slice_edges(ref, slices)
-        rows, ref_rows = (np.bincount(slice_labels(of, edges), minlength=len(edges) - 1) for of in (y, ref))
+        cut = slice_quietly(ref, slices)
         return {
-            "edges": finite_edges(edges),
-            "rows": rows,
+            "edges": finite_edges(cut.edges),
+            "rows": np.bincount(slice_labels(y, cut.edges), minlength=len(cut)),
             "rmse": np.sqrt(slice_mse(y, predicted, y_ref=ref, slices=slices)),
-            "rare": rare_bars(ref_rows),
+            "rare": rare_bars(cut.counts),
             "overall": np.sqrt(np.mean((y - predicted) ** 2)),
         }
 
@@ -253,14 +251,14 @@ class PredictionDisplay(_RowsDisplay):
     @staticmethod
     def _data_of(y: FloatArray, predicted: FloatArray, ref: FloatArray, slices: Any) -> Data:
         rare = rare_region(y, ref, slices=slices)
-        errors = (y - predicted) ** 2
+        errors = figures(y, predicted, rare)
         shown = np.sort(np.r_[np.flatnonzero(rare), thinned(np.flatnonzero(~rare))])
         return {
             "observed": y[shown],
             "predicted": predicted[shown],
             "rare": rare[shown],
-            "rmse": np.sqrt(errors.mean()),
-            "rare_rmse": np.sqrt(errors[rare].mean()) if rare.any() else None,
+            "rmse": errors["rmse"],
+            "rare_rmse": errors["rare_rmse"],
             "n_rows": len(y),
             "n_rare": rare.sum(),
         }
@@ -290,9 +288,9 @@ class ImportanceDisplay(Display):
         names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
         if hasattr(estimator, "feature_importances_"):
             rare = getattr(estimator, "rare_importances_", None)
-            return cls(importance_bars(estimator.feature_importances_, names, rare)).plot(ax)
+            return cls(**importance_bars(estimator.feature_importances_, names, rare)).plot(ax)
         bars = importance_bars(estimator.feature_scale_, names)
-        return cls({**bars, "kind": "learned scale"}).plot(ax)
+        return cls(**bars, kind="learned scale").plot(ax)
 
     def _draw(self, ax: Any) -> None:
         names, values = self.data["names"], self.data["values"]
@@ -312,7 +310,7 @@ class CostDisplay(Display):
     def from_plan(cls, planned: FitPlan, *, ax: Any = None) -> Any:
         """Draw what :func:`skewridge.plan` returns."""
         costs = [{**plain(cost), "memory": format_bytes(cost.n_bytes)} for cost in planned.costs]
-        return cls({"costs": costs, "allowed": planned.allowed}).plot(ax)
+        return cls(costs=costs, allowed=planned.allowed).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         costs = self.data["costs"]
@@ -334,17 +332,17 @@ def tuning_curves(tuning: Any) -> Data:
     bandwidths = getattr(tuning, "bandwidths", np.full(len(values), np.nan))
     chosen = getattr(tuning, "bandwidth", None)
     axis = {"along": "penalty", "x": tuning.penalties, "choice": tuning.penalty}
-    names = ["" if np.isnan(bandwidth) else f"{bandwidth:.3g}" for bandwidth in bandwidths]
-    picked = np.isnan(bandwidths) | (bandwidths == chosen)
     if len(tuning.penalties) == 1:
         axis = {"along": "bandwidth", "x": bandwidths, "choice": chosen}
-        names, values, margins, picked = [""], values.T, margins.T, np.array([True])
-    curves = [
-        {"name": name, "values": value, "margins": margin, "chosen": is_chosen}
-        for name, value, margin, is_chosen in zip(names, values, margins, picked, strict=True)
-    ]
+        values, margins, bandwidths = values.T, margins.T, np.array([np.nan])
+    curves = as_records(
+        name=["" if np.isnan(bandwidth) else f"{bandwidth:.3g}" for bandwidth in bandwidths],
+        values=values,
+        margins=margins,
+        chosen=np.isnan(bandwidths) | (bandwidths == chosen),
+    )
     measure = {"criterion": tuning.criterion, "scoring": tuning.scoring, "cost": tuning.cost}
-    return plain({**measure, **axis, "curves": curves})
+    return dict(plain({**measure, **axis, "curves": curves}))
 
 
 def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> Data:
@@ -355,7 +353,7 @@ def importance_bars(importances: Any, names: Any = None, rare: Any = None) -> Da
         raise ValueError(f"feature_names must hold one name a feature: expected {len(values)}, got {len(names)}.")
     order = np.argsort(-values, kind="stable")[:MOST_FEATURES]
     bars = {"names": [names[i] for i in order], "values": values[order], "n_features": len(values)}
-    return plain(bars if rare is None else {**bars, "rare": check_vector("rare", rare, len(values))[order]})
+    return dict(plain(bars if rare is None else {**bars, "rare": check_vector("rare", rare, len(values))[order]}))
 
 
 def finite_edges(edges: FloatArray) -> FloatArray:
@@ -364,11 +362,6 @@ def finite_edges(edges: FloatArray) -> FloatArray:
     width = float(np.median(np.diff(inner))) if len(inner) > 1 else 1.0
     ends = (inner[0] - width, inner[-1] + width) if len(inner) else (0.0, 1.0)
     return np.nan_to_num(edges, neginf=ends[0], posinf=ends[1])
-
-
-def rare_bars(counts: IntArray) -> BoolArray:
-    """Which slices are drawn as rare, (l,): none where all rows are in one."""
-    return rare_slices(counts) if np.count_nonzero(counts) > 1 else np.zeros(len(counts), dtype=bool)
 
 
 def thinned(values: Any) -> Any:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import plain
-from skewridge._typing import Data, FloatArray
+from skewridge._typing import FloatArray
 from skewridge._validation import check_integer, check_real, check_vector, check_weights
 from skewridge.metrics import pit, reliability
 from skewridge.plots.displays import BLUE, GRAY, MOST_POINTS, PINK, RED, Display, thinned
@@ -56,17 +55,16 @@ class ReliabilityDisplay(Display):
         """Draw probabilities that are stated already; bins hold about as many rows each."""
         stated, observed, n_rows = reliability(y_true, probability, threshold, bins=bins, sample_weight=sample_weight)
         margin = 2.0 * np.sqrt(stated * (1.0 - stated) / n_rows)
-        data = {
-            "stated": stated,
-            "observed": observed,
-            "n_rows": n_rows,
-            "low": np.maximum(stated - margin, 0.0),
-            "high": np.minimum(stated + margin, 1.0),
-            "threshold": float(threshold),
-            "expected": np.dot(n_rows, stated),
-            "counted": np.dot(n_rows, observed),
-        }
-        return cls(plain(data)).plot(ax)
+        return cls(
+            stated=stated,
+            observed=observed,
+            n_rows=n_rows,
+            low=np.maximum(stated - margin, 0.0),
+            high=np.minimum(stated + margin, 1.0),
+            threshold=float(threshold),
+            expected=np.dot(n_rows, stated),
+            counted=np.dot(n_rows, observed),
+        ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -117,7 +115,7 @@ class PITDisplay(Display):
         n_rows = weights.sum()
         margin = 2.0 * np.sqrt((n_bins - 1) / n_rows)
         band = {"low": max(1.0 - margin, 0.0), "high": 1.0 + margin}
-        return cls(plain({"edges": edges, "heights": rows * n_bins / n_rows, "n_rows": n_rows, **band})).plot(ax)
+        return cls(edges=edges, heights=rows * n_bins / n_rows, n_rows=n_rows, **band).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         edges, heights = np.array(self.data["edges"]), np.array(self.data["heights"])
@@ -142,12 +140,12 @@ class QuantileFanDisplay(Display):
         With y, the rows behind it, at most 5,000; their other features are not at the medians, so that a fan need
         not cover them.
         """
-        name, column = _column(X, feature)
+        name, label, column = _column(X, feature)
         grid = np.linspace(column.min(), column.max(), STEPS)
         taus = np.sort(np.atleast_1d(np.asarray(levels, dtype=np.float64)))
-        quantiles = np.asarray(estimator.predict_quantiles(_typical_rows(X, {feature: grid}), taus))
+        quantiles = np.asarray(estimator.predict_quantiles(_typical_rows(X, {name: grid}), taus))
         rows = None if y is None else {"x": thinned(column), "y": thinned(check_vector("y", y, len(column)))}
-        return cls(plain({"feature": name, "x": grid, "levels": taus, "quantiles": quantiles.T, "rows": rows})).plot(ax)
+        return cls(feature=label, x=grid, levels=taus, quantiles=quantiles.T, rows=rows).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -176,20 +174,19 @@ class ExceedanceMapDisplay(Display):
         if len(features) != 2 or features[0] == features[1]:
             raise ValueError(f"features must be two different columns; got {features!r}.")
         height = check_real("threshold", threshold, -np.inf)
-        (across_name, across), (along_name, along) = (_column(X, feature) for feature in features)
-        xs, ys = (np.linspace(values.min(), values.max(), MAP_STEPS) for values in (across, along))
+        names, labels, columns = zip(*(_column(X, feature) for feature in features), strict=True)
+        xs, ys = (np.linspace(values.min(), values.max(), MAP_STEPS) for values in columns)
         first, second = np.meshgrid(xs, ys)
-        rows = _typical_rows(X, {features[0]: first.ravel(), features[1]: second.ravel()})
+        rows = _typical_rows(X, {names[0]: first.ravel(), names[1]: second.ravel()})
         probability = np.asarray(estimator.predict_exceedance(rows, height))
-        data = {
-            "features": [across_name, along_name],
-            "threshold": height,
-            "x": xs,
-            "y": ys,
-            "probability": probability.reshape(first.shape),
-            "rows": {"x": thinned(across), "y": thinned(along)},
-        }
-        return cls(plain(data)).plot(ax)
+        return cls(
+            features=labels,
+            threshold=height,
+            x=xs,
+            y=ys,
+            probability=probability.reshape(first.shape),
+            rows={"x": thinned(columns[0]), "y": thinned(columns[1])},
+        ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         x, y, rows = self.data["x"], self.data["y"], self.data["rows"]
@@ -250,14 +247,18 @@ class ReturnLevelDisplay(Display):
             total += np.sum(estimator.predict_exceedance(X[start : start + BLOCK], levels), axis=0)
         rates = total / len(X)
         finite = rates > 0  # a level that is never exceeded has no period
-        data: Data = {"level": levels[finite], "period": 1.0 / (rates[finite] * per_period), "unit": period}
-        data["band"] = None if band is None else [check_vector("band", end, len(levels))[finite] for end in band]
-        data["rows"] = None
+        rows = None
         if y is not None:
             response = np.sort(check_vector("y", y))[::-1]
             periods = (len(response) + 1.0) / np.arange(1, len(response) + 1) / per_period
-            data["rows"] = {"level": response[:MOST_POINTS], "period": periods[:MOST_POINTS]}
-        return cls(plain(data)).plot(ax)
+            rows = {"level": response[:MOST_POINTS], "period": periods[:MOST_POINTS]}
+        return cls(
+            level=levels[finite],
+            period=1.0 / (rates[finite] * per_period),
+            unit=period,
+            band=None if band is None else [check_vector("band", end, len(levels))[finite] for end in band],
+            rows=rows,
+        ).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         data = self.data
@@ -270,31 +271,33 @@ class ReturnLevelDisplay(Display):
         ax.legend(frameon=False, loc="upper left")
 
 
-def _column(X: Any, feature: Any) -> tuple[str, FloatArray]:
-    """What a column is called, and its values (n,): of an array by place, of a frame by name or place."""
-    names = list(getattr(X, "columns", range(np.shape(X)[1])))
+def _columns(X: Any) -> dict[Any, Any]:
+    """The columns (n,) of a frame by name, of an array by place."""
+    if hasattr(X, "iloc"):
+        return {name: X[name] for name in X.columns}
+    return dict(enumerate(np.asarray(X, dtype=np.float64).T))
+
+
+def _column(X: Any, feature: Any) -> tuple[Any, str, FloatArray]:
+    """A column that is given by name or place: its name, what to call it, and its values (n,)."""
+    columns = _columns(X)
+    names = list(columns)
     if feature not in names and not (isinstance(feature, int) and 0 <= feature < len(names)):
         listed = ", ".join(str(name) for name in names[:10])
         raise ValueError(f"feature must be a column of X, by name or place; got {feature!r}. There are {listed}.")
-    if hasattr(X, "iloc"):
-        values = X[feature] if feature in names else X.iloc[:, feature]
-    else:
-        values = np.asarray(X)[:, feature]
-    return feature if isinstance(feature, str) else f"x{feature}", check_vector(f"column {feature}", values)
+    name = feature if feature in names else names[feature]
+    label = feature if isinstance(feature, str) else f"x{feature}"
+    return name, label, check_vector(f"column {feature}", columns[name])
 
 
 def _typical_rows(X: Any, changed: dict[Any, FloatArray]) -> Any:
-    """Rows at the medians of X but for the columns that are given."""
+    """Rows at the medians of X, or at its most frequent categories, but for the columns that are given."""
     n_rows = len(next(iter(changed.values())))
-    if not hasattr(X, "iloc"):
-        rows = np.tile(np.median(np.asarray(X, dtype=np.float64), axis=0), (n_rows, 1))
-        for place, values in changed.items():
-            rows[:, place] = values
-        return rows
-    rows = X.iloc[np.zeros(n_rows, dtype=np.int64)].reset_index(drop=True)
-    for name in X.columns:
-        numeric = X[name].dtype.kind in "iuf"
-        rows[name] = X[name].median() if numeric else X[name].mode().iloc[0]
-    for feature, values in changed.items():
-        rows[feature if feature in X.columns else X.columns[feature]] = values
-    return rows
+    columns = {}
+    for name, values in _columns(X).items():
+        if isinstance(values, np.ndarray):
+            usual = np.median(values)
+        else:
+            usual = values.median() if values.dtype.kind in "iuf" else values.mode().iloc[0]
+        columns[name] = changed.get(name, [usual] * n_rows)
+    return type(X)(columns) if hasattr(X, "iloc") else np.column_stack(list(columns.values()))

@@ -13,7 +13,7 @@ from skewridge._validation import check_real
 from skewridge.estimators.sources import files_read_by
 from skewridge.io.sources import files_of
 from skewridge.reporting._errors import errors, next_steps, trust, where
-from skewridge.reporting._input import ReportInput, make_input
+from skewridge.reporting._input import ReportInput
 from skewridge.reporting._render import Page, check_extra, render
 from skewridge.reporting._sections import cautions, checksum, cost, method, reproduce, response
 
@@ -139,7 +139,7 @@ def collect(
     >>> told["method"]["nodes"]["n_nodes"], told["errors"]["rows"]
     (5, 'fitted')
     """
-    case = make_input(model, X, y, y_ref, slices, output, baselines, train)
+    case = ReportInput(model, X, y, y_ref, slices, output, baselines, train)
     took = {} if seconds is None else {"seconds": check_real("seconds", seconds, 0)}
     told = {name: plain(section(case)) for name, section in SECTIONS.items()}
     told["cost"] = {**took, **told["cost"]}

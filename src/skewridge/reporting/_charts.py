@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from skewridge._typing import Data
 Axis = Data  # title; ticks, pairs of a place from the left or the bottom and a label
 Shape = Data  # path, of SVG; kind, its class; slice that it belongs to, or None
 Mark = tuple[float, float, str, int | None]  # a place that can be pointed at, what it says, and its slice
-Point = tuple[float, float]
 
 FEWEST = 0.6  # rows at the foot of a logarithmic axis: one row must show
 INSET = 3.0  # per cent at either end of an axis for values beyond the slices
@@ -76,36 +73,26 @@ class Scale:
         return {"name": "log" if self.log else "linear", "axis": self.axis(title, most), "shapes": shapes}
 
 
-@dataclass(frozen=True)
 class SliceScale:
     """From the response to per cent of an axis along which all slices are equally wide, but for insets at the ends."""
 
-    slices: list[Data]
-    inset: float = 0.0
-
-    @cached_property
-    def edges(self) -> list[float]:
-        """The ends of the slices, ascending."""
-        return [*(s["low"] for s in self.slices), self.slices[-1]["high"]]
-
-    @cached_property
-    def places(self) -> list[float]:
-        """Where the ends are drawn, without insets."""
-        return [100.0 * i / len(self.slices) for i in range(len(self.edges))]
+    def __init__(self, slices: list[Data], inset: float = 0.0) -> None:
+        self.slices = slices
+        self.edges = [*(s["low"] for s in slices), slices[-1]["high"]]
+        self.places = np.linspace(inset, 100.0 - inset, len(self.edges)).tolist()
 
     def __call__(self, values: Any) -> Any:
-        inside = self.inset + (1.0 - self.inset / 50.0) * np.interp(values, self.edges, self.places)
-        below, above = np.less(values, self.edges[0]), np.greater(values, self.edges[-1])
-        return np.select([below, above], [0.0, 100.0], inside).tolist()
+        return np.interp(values, self.edges, self.places, left=0.0, right=100.0).tolist()
 
     def middle(self, i: int) -> float:
         """The middle of a slice."""
-        return (self.places[i] + self.places[i + 1]) / 2
+        return float(self.places[i] + self.places[i + 1]) / 2
 
     def axis(self, title: str, n_ticks: int = 5) -> Axis:
         """The axis with labels at round numbers, about evenly spread; fewer where they are long."""
         ticks: list[tuple[float, str]] = []
-        for value in np.interp(np.linspace(0.0, 100.0, n_ticks), self.places, self.edges).tolist():
+        wanted = np.linspace(self.places[0], self.places[-1], n_ticks)
+        for value in np.interp(wanted, self.places, self.edges).tolist():
             label = value
             for digits in (3, 2, 1):  # the roundest number that lies about where it is wanted
                 near = rounded(value, digits)
@@ -130,18 +117,14 @@ class SliceScale:
 
     def bands(self) -> list[Shape]:
         """The rare region, behind everything."""
-        shapes = []
-        for rare, run in groupby(range(len(self.slices)), lambda i: bool(self.slices[i]["rare"])):
-            if rare:
-                places = list(run)
-                left, right = self.places[places[0]], self.places[places[-1] + 1]
-                shapes.append(_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band"))
-        return shapes
+        rare = np.array([False, *(bool(s["rare"]) for s in self.slices), False])
+        ends = np.array(self.places)[np.flatnonzero(np.diff(rare))].reshape(-1, 2)
+        return [_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band") for left, right in ends]
 
     def legend(self, kind: str) -> list[tuple[str, str]]:
         """What colours mean."""
-        rare = [(f"{kind} rare", "rare")] if any(s["rare"] for s in self.slices) else []
-        return [(kind, "common"), *rare]
+        legend = [(kind, "common"), (f"{kind} rare", "rare")]
+        return legend if any(s["rare"] for s in self.slices) else legend[:1]
 
 
 def charts(data: Data) -> dict[str, Chart]:
@@ -178,8 +161,8 @@ def response_chart(data: Data) -> Chart:
         views.append(view.view("rows", bars + scale.dashes(after, view)))
     for i, s in enumerate(scale.slices):
         more = f", {meaning}: {number(after[i])}" if after and s["count"] else ""
-        text = f"{span(s['low'], s['high'])}: {counted(s['count'], 'row')} ({percent(s['share'])}){more}"
-        marks.append((scale.middle(i), 0.0, text, i))
+        between, rows = span(s["low"], s["high"]), counted(s["count"], "row")
+        marks.append((scale.middle(i), 0.0, f"{between}: {rows} ({percent(s['share'])}){more}", i))
     return Chart(
         name="response",
         title=f"Rows along {name}",
@@ -201,11 +184,9 @@ def error_chart(data: Data) -> Chart:
         dots = [scale.shape(_dot(scale.middle(i), view(e["mse"])), "dot", i) for i, e in with_rows]
         views.append(view.view("mean squared error", scale.dashes([e["mean"] for e in errors], view) + dots))
     for i, e in with_rows:
-        text = (
-            f"{span(scale.edges[i], scale.edges[i + 1])}: {number(e['mse'])} on {counted(e['n_rows'], 'row')}, bias "
-            f"{number(e['bias'])}; the mean has {number(e['mean'])}"
-        )
-        marks.append((scale.middle(i), 0.0, text, i))
+        between = span(scale.edges[i], scale.edges[i + 1])
+        own = f"{number(e['mse'])} on {counted(e['n_rows'], 'row')}, bias {number(e['bias'])}"
+        marks.append((scale.middle(i), 0.0, f"{between}: {own}; the mean has {number(e['mean'])}", i))
     return Chart(
         name="errors",
         title="Error along the response",
@@ -235,7 +216,7 @@ def scatter_chart(data: Data) -> Chart:
         views=[{"name": "linear", "axis": axis, "shapes": [scale.shape(paths[i], "point", i) for i in last]}],
         marks=marks,
         legend=[*scale.legend("dot"), ("diagonal", "as observed")],
-        behind=[_shape(_line([(INSET, INSET), (100 - INSET, 100 - INSET)]), "diagonal")],
+        behind=[_line([(INSET, INSET), (100 - INSET, 100 - INSET)], "diagonal")],
         near="xy",
     )
 
@@ -251,15 +232,17 @@ def path_chart(path: Data) -> Chart:
     ]
     along, values = zip(*(point for line in lines for point in line), strict=True)
     low, high, end = min(values), max(values), max(line[-1][1] for line in lines if line)
-    x, y = Scale(min(along), max(along), log=True), Scale(low, high)
+    x = Scale(min(along), max(along), log=True)
+    y = Scale(low, high)
     if low > 0:
         y = Scale(low / 1.1, 1.1 * (min(high, 1.3 * end) if end > low else high), log=True)
     shapes, marks = [], []
     for one, line in zip(curves, lines, strict=True):
         bandwidth = f", bandwidth {one['name']}" if one["name"] else ""
-        points = [(x(at), y(v)) for at, v in line]
-        marks += _marks(points, [f"{path['along']} {number(at)}{bandwidth}: {criterion} {number(v)}" for at, v in line])
-        shapes += [_shape(_line(points), "line chosen" if one["chosen"] else "line")] if points else []
+        texts = [f"{path['along']} {number(at)}{bandwidth}: {criterion} {number(v)}" for at, v in line]
+        points = [(x(at), y(v), text, None) for (at, v), text in zip(line, texts, strict=True)]
+        marks += points
+        shapes += [_line(points, "line chosen" if one["chosen"] else "line")] if points else []
     choice = x(path["choice"])
     return Chart(
         name="path",
@@ -268,7 +251,7 @@ def path_chart(path: Data) -> Chart:
         views=[{"name": "linear", "axis": y.axis(criterion), "shapes": shapes}],
         marks=marks,
         legend=[("line chosen", "chosen"), *([("line", "other bandwidths")] if len(curves) > 1 else [])],
-        behind=[_shape(_line([(choice, 0.0), (choice, 100.0)]), "chosen-at")],
+        behind=[_line([(choice, 0.0), (choice, 100.0)], "chosen-at")],
         near="xy",
     )
 
@@ -280,19 +263,21 @@ def partial_charts(curves: list[Data]) -> Iterator[Chart]:
         if curve["kind"] == "level":
             continue
         room = ROOM * (max(every) - min(every) or 1.0)
-        x, y = Scale(curve["values"][0], curve["values"][-1]), Scale(min(every) - room, max(every) + room)
+        x = Scale(curve["values"][0], curve["values"][-1])
+        y = Scale(min(every) - room, max(every) + room)
         named = curve["labels"] or labels(curve["values"])
-        points = [(x(value), y(mean)) for value, mean in zip(curve["values"], curve["mean"], strict=True)]
+        texts = [f"{name}: {amount(mean)}" for name, mean in zip(named, curve["mean"], strict=True)]
+        marks = _marks(x, y, curve["values"], curve["mean"], texts)
         axis = x.axis(curve["name"], most=3)
         if curve["kind"] != "number" or len(axis["ticks"]) < 2:  # dates, or no round numbers: the values themselves
             taken = sorted({0, (len(named) - 1) // 2, len(named) - 1})
-            axis["ticks"] = [(points[i][0], named[i]) for i in taken]
+            axis["ticks"] = [(marks[i][0], named[i]) for i in taken]
         yield Chart(
             name=f"partial-{place}",
             title=curve["name"],
             x=axis,
-            views=[y.view("mean prediction", [_shape(_line(points), "curve")], most=4)],
-            marks=_marks(points, [f"{n}: {amount(mean)}" for n, mean in zip(named, curve["mean"], strict=True)]),
+            views=[y.view("mean prediction", [_line(marks, "curve")], most=4)],
+            marks=marks,
             behind=[_shape(f"M{x(at):.2f} 100V94", "rug") for at in curve["deciles"]],
         )
 
@@ -300,23 +285,22 @@ def partial_charts(curves: list[Data]) -> Iterator[Chart]:
 def learning_chart(data: Data) -> Chart:
     """The error of fits to fewer rows, and what twice the rows would make of it."""
     found = data["next"]["more_rows"]
-    n_rows, errors, twice = found["n_rows"], found["rmse"], 2 * found["n_rows"][-1]
-    x, y = Scale(n_rows[0] / 1.3, 1.3 * twice, log=True), Scale(0.0, 1.1 * max(errors))
-    points = [(x(n), y(error)) for n, error in zip(n_rows, errors, strict=True)]
-    ahead = (x(twice), y(found["twice"]))
+    n_rows = [*found["n_rows"], 2 * found["n_rows"][-1]]
+    errors = [*found["rmse"], found["twice"]]
+    x = Scale(n_rows[0] / 1.3, 1.3 * n_rows[-1], log=True)
+    y = Scale(0.0, 1.1 * max(found["rmse"]))
     texts = [f"{counted(n, 'row')}: RMSE {amount(error)}" for n, error in zip(n_rows, errors, strict=True)]
-    shapes = [
-        _shape(_line(points), "curve"),
-        _shape(_line([points[-1], ahead]), "diagonal"),
-        *(_shape(_dot(*point), "dot") for point in points),
-        _shape(_dot(*ahead), "dot ahead"),
-    ]
+    texts[-1] = f"{counted(n_rows[-1], 'row')}: about {amount(found['twice'])}"
+    marks = _marks(x, y, n_rows, errors, texts)
+    shapes = [_line(marks[:-1], "curve"), _line(marks[-2:], "diagonal")]
+    shapes += [_shape(_dot(*mark), "dot") for mark in marks[:-1]]
+    shapes.append(_shape(_dot(*marks[-1]), "dot ahead"))
     return Chart(
         name="learning",
         title="Would more rows help?",
-        x={"title": "rows of the fit, log scale", "ticks": [(x(n), number(n)) for n in n_rows]},
+        x={"title": "rows of the fit, log scale", "ticks": [(x(n), number(n)) for n in n_rows[:-1]]},
         views=[y.view(f"RMSE of {data['response']['name']}", shapes)],
-        marks=_marks([*points, ahead], [*texts, f"{counted(twice, 'row')}: about {amount(found['twice'])}"]),
+        marks=marks,
         legend=[("dot", "fits"), ("diagonal", "twice the rows, by the last slope")],
     )
 
@@ -329,16 +313,15 @@ def level_chart(data: Data) -> Chart:
     low = 0.0 if 0 <= low < 0.5 * high else low
     x = Scale(periods[0] / 1.3, 1.3 * periods[-1], log=True)
     y = Scale(low, high + ROOM * (high - low or 1.0))
-    points = [(x(period), y(level)) for period, level in zip(periods, levels, strict=True)]
-    dots = [_dot(x(n_rows / one["counted"]), y(one["level"])) for one in found if one["counted"]]
-    shapes = [_shape(_line(points), "curve"), *(_shape(dot, "dot rare") for dot in dots)]
     texts = [f"one in {number(one['period'])} rows: more than {amount(one['level'])}" for one in found]
+    marks = _marks(x, y, periods, levels, texts)
+    dots = [_dot(x(n_rows / one["counted"]), y(one["level"])) for one in found if one["counted"]]
     return Chart(
         name="levels",
         title="What one in so many rows exceeds",
         x=x.axis("one in so many rows", most=5),
-        views=[y.view(data["response"]["name"], shapes)],
-        marks=_marks(points, texts),
+        views=[y.view(data["response"]["name"], [_line(marks, "curve"), *(_shape(dot, "dot rare") for dot in dots)])],
+        marks=marks,
         legend=[("curve", "stated"), ("dot rare", "counted")],
     )
 
@@ -347,17 +330,18 @@ def _shape(path: str, kind: str, i: int | None = None) -> Shape:
     return {"path": path, "kind": kind, "slice": i}
 
 
-def _marks(points: Sequence[Point], texts: Sequence[str]) -> list[Mark]:
-    return [(x, y, text, None) for (x, y), text in zip(points, texts, strict=True)]
+def _marks(x: Scale, y: Scale, xs: list[float], ys: list[float], texts: list[str]) -> list[Mark]:
+    return [(x(across), y(up), text, None) for across, up, text in zip(xs, ys, texts, strict=True)]
 
 
-def _dot(x: float, y: float) -> str:
+def _dot(x: float, y: float, *_: Any) -> str:
     """The path of a point: a line without length, which round ends turn into a dot of any stretch."""
     return f"M{_short(x)} {_short(100 - y)}h0"
 
 
-def _line(points: Sequence[Point]) -> str:
-    return "M" + "L".join(f"{_short(x)} {_short(100 - y)}" for x, y in points)
+def _line(points: Sequence[Any], kind: str) -> Shape:
+    """A line through points, or marks."""
+    return _shape("M" + "L".join(f"{_short(x)} {_short(100 - y)}" for x, y, *_ in points), kind)
 
 
 def _short(value: float) -> str:
@@ -393,9 +377,9 @@ def log_ticks(low: float, high: float, most: int = 7) -> list[float]:
     >>> log_ticks(0.5, 2000), log_ticks(3, 30)
     ([1.0, 10.0, 100.0, 1000.0], [5.0, 10.0, 20.0])
     """
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    every = max(1, -(-(last - first) // most))
-    tens = [10.0**p for p in range(first, last + 1) if p % every == 0 and low <= 10.0**p <= high]
-    fine = [m * 10.0**p for p in range(first, last + 1) for m in (1, 2, 5) if low <= m * 10.0**p <= high]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = max(1, -(-(len(powers) - 1) // most))
+    fine = [m * 10.0**p for p in powers for m in (1, 2, 5) if low <= m * 10.0**p <= high]
+    tens = [10.0**p for p in powers if p % every == 0 and low <= 10.0**p <= high]
     few = [ticks for ticks in (fine, tens) if 2 < len(ticks) <= most + 1]
     return few[0] if few else linear_ticks(low, high, most)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import amount, counted, percent
+from skewridge._messages import amount, as_records, counted, listed, percent
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
-from skewridge.advice.explain import draw_rows, raw_rows
+from skewridge.advice.explain import draw_rows, learning_curve, raw_rows
 from skewridge.metrics import balanced_mse, sera
-from skewridge.reporting._input import COVERAGE, ReportInput, as_records, has, known
+from skewridge.reporting._input import COVERAGE, ReportInput, has, known
 from skewridge.tables.columns import row_label
 
 FAR = 4.0  # standard errors beyond which chance is no reason
@@ -108,12 +108,8 @@ def where(case: ReportInput) -> Data:
     """How wrong, where? By bands of the prediction, of the response and of every column; the worst rows."""
     columns = None
     if case.forecaster is not None:
-        bands = [(place, list(_parts(case, place))) for place in case.raw.used()]
-        columns = [
-            {"name": case.raw.names[place], "kind": case.raw.coded(place).kind, "bands": parts}
-            for place, parts in bands
-            if len(parts) > 1
-        ]
+        parts = [{"name": case.raw.names[place], **_parts(case, place)} for place in case.raw.used()]
+        columns = [column for column in parts if len(column["bands"]) > 1]
     return known(
         by_prediction=_bands(case, case.predicted),
         by_response=_bands(case, case.y),
@@ -162,30 +158,32 @@ def _coverage(covered: BoolArray) -> Data:
     return {"coverage": covered.mean(), "off": bool(off)}
 
 
-def _parts(case: ReportInput, place: int) -> Iterator[Data]:
+def _parts(case: ReportInput, place: int) -> Data:
     """How often intervals hold in every fifth of a column and in its gaps, or for its most frequent levels."""
-    column = case.raw.coded(place)
-    gap = np.isnan(column.codes)
+    kind, codes, levels = case.raw.coded(place)
+    gap = np.isnan(codes)
     parts: list[tuple[str | None, BoolArray]] = []
-    if column.kind == "level":
-        codes, counts = np.unique(column.codes[~gap], return_counts=True)
-        most = codes[np.argsort(-counts, kind="stable")][: N_FIFTHS - 1 if len(codes) > N_FIFTHS else N_FIFTHS]
-        parts += [(column.levels[int(code)][:LONGEST], column.codes == code) for code in most]
-        parts.append(("others", ~np.isin(column.codes, most)))
+    if kind == "level":
+        found, counts = np.unique(codes[~gap], return_counts=True)
+        most = found[np.argsort(-counts, kind="stable")][: N_FIFTHS - 1 if len(found) > N_FIFTHS else N_FIFTHS]
+        parts += [(levels[int(code)][:LONGEST], codes == code) for code in most]
+        parts.append(("others", ~np.isin(codes, most)))
     else:
         fifths = np.full(len(gap), -1)
-        fifths[~gap] = _cut(column.codes[~gap], N_FIFTHS) if not gap.all() else 0
+        fifths[~gap] = _cut(codes[~gap], N_FIFTHS) if not gap.all() else 0
         parts += [(None, fifths == fifth) for fifth in np.unique(fifths[~gap])]
         parts.append(("no value", gap))
+    bands = []
     for level, rows in parts:
         if not rows.any():
             continue
-        part = {"low": None, "high": None, "level": level, "n_rows": int(rows.sum()), **_coverage(case.covered[rows])}
+        band = {"low": None, "high": None, "level": level, "n_rows": int(rows.sum()), **_coverage(case.covered[rows])}
         if level is None:
-            ends = np.array([column.codes[rows].min(), column.codes[rows].max()])
-            days = " to ".join(ends.astype("datetime64[D]").astype(str)) if column.kind == "date" else None
-            part |= {"low": ends[0], "high": ends[1], "level": days}
-        yield part
+            ends = np.array([codes[rows].min(), codes[rows].max()])
+            days = " to ".join(ends.astype("datetime64[D]").astype(str)) if kind == "date" else None
+            band |= {"low": ends[0], "high": ends[1], "level": days}
+        bands.append(band)
+    return {"kind": kind, "bands": bands}
 
 
 def _worst(case: ReportInput) -> Data:
@@ -194,17 +192,17 @@ def _worst(case: ReportInput) -> Data:
     names = [one["name"] for one in case.drivers["columns"][:MOST_SHOWN]]
     places = [case.raw.names.index(name) for name in names]
     low, high = (end[rows] for end in case.interval)
-    columns = {
-        "row": [row_label(case.X, int(row), first=0) for row in rows],
-        "observed": case.y[rows],
-        "predicted": case.predicted[rows],
-        "low": low,
-        "high": high,
-        "error": case.error[rows],
-        "rare": case.rare[rows],
-        "values": [[_shown(case.raw.value(int(row), place)) for place in places] for row in rows],
-    }
-    return {"columns": names, "rows": as_records(**columns)}
+    worst = as_records(
+        row=[row_label(case.X, int(row), first=0) for row in rows],
+        observed=case.y[rows],
+        predicted=case.predicted[rows],
+        low=low,
+        high=high,
+        error=case.error[rows],
+        rare=case.rare[rows],
+        values=[[_shown(case.raw.value(int(row), place)) for place in places] for row in rows],
+    )
+    return {"columns": names, "rows": worst}
 
 
 def _shown(value: Any) -> Any:
@@ -218,12 +216,15 @@ def _shown(value: Any) -> Any:
 def next_steps(case: ReportInput) -> Data:
     """What next? Rows outside the fit, columns to fill or to leave out, more rows, trees."""
     columns = case.drivers["columns"]
+    learning = None
+    if case.train is not None:
+        learning = learning_curve(case.model, *case.train, case.X, case.y, output=case.output)
     found = known(
         outside=_outside(case) if case.outside else None,
         gaps=_gaps(case),
         idle=[one["name"] for one in columns if one["idle"]],  # could be left out: shuffling changes next to nothing
         left_out=[{"name": name, "note": one.note} for name, one in case.raw.encoded.items() if not one.features],
-        more_rows=case.learning,
+        more_rows=learning,
         trees=_trees(case) if TREES in case.baselines else None,
     )
     return {"advice": list(_advice(case, found)), **found}
@@ -249,10 +250,8 @@ def _advice(case: ReportInput, found: Data) -> Iterator[str]:
     if "outside" in found:
         n_rows = counted(found["outside"]["n_rows"], "row")
         yield f"Look at the {n_rows} outside the range of the fit before such predictions are used."
-    idle = found["idle"]
-    if idle:
-        more = f" and {len(idle) - 5} more" if len(idle) > 5 else ""
-        yield f"Leave out {', '.join(idle[:5])}{more}: next to nothing is lost."
+    if found["idle"]:
+        yield f"Leave out {listed(found['idle'], len(found['idle']))}: next to nothing is lost."
 
 
 def _outside(case: ReportInput) -> Data:
@@ -274,7 +273,7 @@ def _gaps(case: ReportInput) -> list[Data]:
     sure = [one["name"] for one in case.drivers["columns"] if one["sure"]]
     costly = []
     for place in case.raw.used():
-        name, gap = case.raw.names[place], np.isnan(case.raw.coded(place).codes)
+        name, gap = case.raw.names[place], np.isnan(case.raw.coded(place)[1])
         own, others = _rmse(case.error[gap]), _rmse(case.error[~gap])
         enough = min(gap.sum(), (~gap).sum()) >= max(FEWEST_ROWS, FEWEST_GAPS * len(gap))
         if name in sure and enough and own > WORSE * others:
@@ -286,7 +285,7 @@ def _trees(case: ReportInput) -> Data:
     """Errors of boosted trees in shares of the model's; "better" where they lead by more than chance."""
     own, *others = case.methods
     trees = next(one for one in others if one["name"] == TREES)
-    found: Data = {"better": [], "worse": []}
+    found: Data = {"rmse": None, "rare_rmse": None, "better": [], "worse": []}
     for kind, rows in case.regions.items():
         name, ahead = f"{kind}rmse", _advantage(case, TREES, rows)
         found[name] = trees[name] / own[name] if own[name] else None
@@ -296,16 +295,31 @@ def _trees(case: ReportInput) -> Data:
 
 
 def errors(case: ReportInput) -> Data:
-    """How good a model is, overall and where the response is rare."""
+    """How good a model is, overall, where the response is rare, and slice by slice; bias is prediction minus y."""
     drawn = np.sort(np.concatenate(draw_rows(case.rare, MOST_POINTS, np.random.default_rng(0))))
     stated = {name: getattr(case.risk, name, None) for name in ("mse", "mse_error", "rare_mse", "rare_error")}
+    n_rows, squares, of_mean, bias = (
+        case.bar_sums(case.y, of) for of in (None, case.error**2, (case.y - case.y_ref.mean()) ** 2, case.error)
+    )
+    with np.errstate(invalid="ignore"):  # slices without rows have no mean
+        means = {"mse": squares / n_rows, "mean": of_mean / n_rows, "bias": bias / n_rows}
+    intervals = None
+    if case.forecaster is not None:
+        width = case.interval[1] - case.interval[0]
+        intervals = {
+            "coverage": COVERAGE,
+            "held": case.covered.mean(),
+            "held_rare": case.covered[case.rare].mean() if case.rare.any() else None,
+            "width": np.median(width),
+            "n_infinite": np.count_nonzero(np.isinf(width)),
+        }
     return known(
         rows=FITTED[case.seen],
         n_rows=len(case.y),
         n_beyond=np.count_nonzero((case.y < case.y_ref.min()) | (case.y > case.y_ref.max())),
         scores=_scores(case),
         stated=None if case.risk is None else stated,
-        slices=_slice_errors(case),
+        slices=as_records(n_rows=n_rows, **means, share=squares / (squares.sum() or 1.0)),
         points={
             "n_rows": len(case.y),
             "observed": case.y[drawn],
@@ -313,7 +327,7 @@ def errors(case: ReportInput) -> Data:
             "rare": case.rare[drawn],
             "slice": case.bars(case.y[drawn]),
         },
-        intervals=None if case.forecaster is None else _intervals(case),
+        intervals=intervals,
         likely=_likely(case) if case.forecaster is not None and has(case.fitted, "predict_distribution") else None,
     )
 
@@ -341,27 +355,6 @@ def _scores(case: ReportInput) -> list[Data]:
         }
         for name, (n_rows, (own, of_mean)) in found.items()
     ]
-
-
-def _slice_errors(case: ReportInput) -> list[Data]:
-    """Rows, mean squared errors, bias (prediction minus y) and share of the squared error, slice by slice."""
-    n_rows, squares = case.bar_sums(case.y), case.bar_sums(case.y, case.error**2)
-    of_mean, bias = (case.bar_sums(case.y, of) for of in ((case.y - case.y_ref.mean()) ** 2, case.error))
-    with np.errstate(invalid="ignore"):  # slices without rows have no mean
-        means = {"mse": squares / n_rows, "mean": of_mean / n_rows, "bias": bias / n_rows}
-    return as_records(n_rows=n_rows, **means, share=squares / (squares.sum() or 1.0))
-
-
-def _intervals(case: ReportInput) -> Data:
-    """How often intervals hold the response: promised overall, and found where it is rare."""
-    low, high = case.interval
-    return {
-        "coverage": COVERAGE,
-        "held": case.covered.mean(),
-        "held_rare": case.covered[case.rare].mean() if case.rare.any() else None,
-        "width": np.median(high - low),
-        "n_infinite": np.count_nonzero(np.isinf(high - low)),
-    }
 
 
 def _likely(case: ReportInput) -> Data:

@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -15,8 +14,8 @@ import numpy as np
 
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
-from skewridge.advice.diagnose import Diagnosis, diagnose
-from skewridge.advice.explain import RawRows, drivers, learning_curve, raw_rows
+from skewridge.advice.diagnose import diagnose
+from skewridge.advice.explain import RawRows, drivers, raw_rows
 from skewridge.metrics import figures, rare_region
 from skewridge.response.sampling import choose_rule
 from skewridge.response.slices import slice_labels
@@ -27,62 +26,54 @@ MOST_BARS = 120  # slices that are shown one by one; more are shown in groups
 SUPPORT = {"center_rows_": "centres", "knot_rows_": "knots"}  # rows that span the estimate, and what they are called
 
 
-@dataclass(frozen=True)
 class ReportInput:
     """A model, the n rows that it is evaluated by, and the training response y_ref, which decides what is rare."""
 
-    model: Any  # as it was passed
-    fitted: Any  # the estimator that does the work in it, whose fitted attributes are reported
-    X: Any
-    inputs: Any  # X as the fitted estimator gets it
-    output: int | None  # which of several responses y is
-    y: FloatArray
-    predicted: FloatArray
-    y_ref: FloatArray
-    seen: bool | None  # whether the model was fitted to these rows; None where it does not remember
-    knows_training: bool  # whether y_ref is the response that was fitted
-    rule: Any  # how y_ref is cut
-    diagnosis: Diagnosis  # of y_ref
-    features: tuple[str, ...]
-    target: str
-    baselines: Mapping[str, FloatArray]  # what other methods predict of the rows, by name
-    train: tuple[Any, Any] | None  # the rows of the fit and their response, where they are known
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any,
+        y_ref: Any,
+        slices: Any,
+        output: int | None,
+        baselines: Mapping[str, Any] | None,
+        train: tuple[Any, Any] | None,
+    ) -> None:
+        check_same_order(X, y)
+        self.model, self.X, self.output, self.train = model, X, output, train
+        self.y = _one_output("y", y, output)
+        self.predicted = _one_output("the prediction", model.predict(X), output)
+        if len(self.predicted) != len(self.y):
+            raise ValueError(f"X and y must have as many rows; got {len(self.predicted)} and {len(self.y)}.")
+        self.error = self.predicted - self.y
+        # the estimator that does the work, X as it gets them, and what its features are called
+        self.fitted, self.inputs, self.features = _opened(model, X)
+        self.risk = getattr(self.fitted, "risk_", None)  # what it states for rows it has not seen
+        columns = getattr(y, "columns", None)
+        name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
+        self.target = "y" if name is None else str(name)
 
-    @cached_property
-    def error(self) -> FloatArray:
-        """Prediction minus response, (n,)."""
-        return self.predicted - self.y
-
-    @property
-    def sliced(self) -> bool:
-        """Whether anything can be rare: several slices hold rows."""
-        return bool(np.count_nonzero(self.diagnosis.counts) > 1)
-
-    @cached_property
-    def rare(self) -> BoolArray:
-        """Which rows are rare by their response, (n,); none where nothing can be."""
-        return rare_region(self.y, self.y_ref, slices=self.rule) & self.sliced
-
-    @cached_property
-    def predicted_rare(self) -> BoolArray:
-        """Which rows are rare by their prediction, (n,)."""
-        return rare_region(self.predicted, self.y_ref, slices=self.rule) & self.sliced
-
-    @property
-    def regions(self) -> dict[str, BoolArray]:
-        """All rows, and those that are rare, by what names of their errors begin with."""
-        return {"": np.ones(len(self.y), dtype=bool), "rare_": self.rare}
+        self.y_ref = self.y if y_ref is None else _one_output("y_ref", y_ref, output)
+        self.seen = _seen(self.fitted, self.inputs, self.y)  # None where the model does not remember
+        # whether y_ref is the response that was fitted
+        self.knows_training = (y_ref is not None or bool(self.seen)) and _may_be_training(self.fitted, len(self.y_ref))
+        self.rule: Any = choose_rule(self.y_ref, _rule(self.fitted, slices, self.y_ref), np.ones(len(self.y_ref)))
+        self.diagnosis = diagnose(self.y_ref, slices=self.rule, n_nodes=1)
+        self.sliced = bool(np.count_nonzero(self.diagnosis.counts) > 1)  # or nothing can be rare
+        self.rare = rare_region(self.y, self.y_ref, slices=self.rule) & self.sliced
+        self.predicted_rare = rare_region(self.predicted, self.y_ref, slices=self.rule) & self.sliced
+        # by what names of their errors begin with
+        self.regions = {"": np.ones(len(self.y), dtype=bool), "rare_": self.rare}
+        self.baselines = {"the mean": np.full(len(self.y), self.y_ref.mean())}
+        for name, values in (baselines or {}).items():
+            self.baselines[str(name)] = check_vector(f"baseline {name!r}", values, len(self.y))
 
     @cached_property
     def methods(self) -> list[Data]:
         """The errors of the model, and of every baseline."""
         named = [(type(self.fitted).__name__, self.predicted), *self.baselines.items()]
         return [{"name": name, **figures(self.y, values, self.rare)} for name, values in named]
-
-    @property
-    def risk(self) -> Any:
-        """The error that the model states for rows it has not seen; None where it states none."""
-        return getattr(self.fitted, "risk_", None)
 
     @cached_property
     def forecaster(self) -> Any:
@@ -132,13 +123,6 @@ class ReportInput:
         return drivers(self.model, self.raw.table, self.y, names=self.raw.names, **how)
 
     @cached_property
-    def learning(self) -> Data | None:
-        """The errors of fits to fewer rows, where the rows of the fit are known."""
-        if self.train is None:
-            return None
-        return learning_curve(self.model, *self.train, self.X, self.y, output=self.output)
-
-    @cached_property
     def starts(self) -> IntArray:
         """The first slice of every bar: a slice, or a few neighbours with rows and the empty ones after them."""
         counts = self.diagnosis.counts
@@ -156,58 +140,6 @@ class ReportInput:
         return np.bincount(self.bars(values), weights, minlength=len(self.starts))
 
 
-def make_input(
-    model: Any,
-    X: Any,
-    y: Any,
-    y_ref: Any,
-    slices: Any,
-    output: int | None,
-    baselines: Mapping[str, Any] | None,
-    train: tuple[Any, Any] | None,
-) -> ReportInput:
-    """Predict the rows and cut the response."""
-    check_same_order(X, y)
-    response = _one_output("y", y, output)
-    predicted = _one_output("the prediction", model.predict(X), output)
-    if len(predicted) != len(response):
-        raise ValueError(f"X and y must have as many rows; got {len(predicted)} and {len(response)}.")
-    fitted, inputs, features = _opened(model, X)
-    seen = _seen(fitted, inputs, response)
-    reference = response if y_ref is None else _one_output("y_ref", y_ref, output)
-    if isinstance(slices, str) and slices == "auto":
-        slices = getattr(fitted, "slices", "auto")
-        if np.ndim(slices) == 1:  # the outer edges need not cover the rows that the model is evaluated by
-            slices = np.r_[min(slices[0], reference.min()), slices[1:-1], max(slices[-1], reference.max())]
-        elif slices == 1:
-            slices = "auto"  # of diagnose: one slice tells nothing
-    rule = choose_rule(reference, slices, np.ones(len(reference)))
-    columns = getattr(y, "columns", None)
-    name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
-    others = {
-        str(name): check_vector(f"baseline {name!r}", values, len(response))
-        for name, values in (baselines or {}).items()
-    }
-    return ReportInput(
-        model=model,
-        fitted=fitted,
-        X=X,
-        inputs=inputs,
-        output=output,
-        y=response,
-        predicted=predicted,
-        y_ref=reference,
-        seen=seen,
-        knows_training=(y_ref is not None or bool(seen)) and _may_be_training(fitted, len(reference)),
-        rule=rule,
-        diagnosis=diagnose(reference, slices=rule, n_nodes=1),
-        features=features,
-        target="y" if name is None else str(name),
-        baselines={"the mean": np.full(len(response), reference.mean()), **others},
-        train=train,
-    )
-
-
 def has(fitted: Any, *paths: str) -> bool:
     """Whether attributes, or attributes of attributes, are there."""
     try:
@@ -220,11 +152,6 @@ def has(fitted: Any, *paths: str) -> bool:
 def known(**parts: Any) -> Data:
     """The parts of a section that have something to say."""
     return {name: value for name, value in parts.items() if value is not None}
-
-
-def as_records(**columns: Any) -> list[Data]:
-    """Columns of as many values each as a list of rows."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _one_output(name: str, values: Any, output: int | None) -> FloatArray:
@@ -258,6 +185,16 @@ def _opened(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return fitted, inputs, names
 
 
+def _rule(fitted: Any, slices: Any, y_ref: FloatArray) -> Any:
+    """The rule asked for; "auto" is the model's own where it cuts y into several slices, else "auto" of diagnose."""
+    own = getattr(fitted, "slices", "auto")
+    if not (isinstance(slices, str) and slices == "auto"):
+        return slices
+    if np.ndim(own) == 1:  # edges: the outer ones need not cover the rows that the model is evaluated by
+        return np.r_[min(own[0], y_ref.min()), own[1:-1], max(own[-1], y_ref.max())]
+    return "auto" if own == 1 else own
+
+
 def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 
@@ -285,8 +222,6 @@ def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
 
 def _may_be_training(fitted: Any, n_rows: int) -> bool:
     """Whether the model can have been fitted to so many rows."""
-    if has(fitted, "slices_.labels") and len(fitted.slices_.labels) != n_rows:
-        return False
-    if has(fitted, "loo_prediction_") and len(fitted.loo_prediction_) != n_rows:
-        return False
-    return all(getattr(fitted, name).max() < n_rows for name in SUPPORT if has(fitted, name))
+    kept = [attrgetter(path)(fitted) for path in ("slices_.labels", "loo_prediction_") if has(fitted, path)]
+    places = [getattr(fitted, name) for name in SUPPORT if has(fitted, name)]
+    return all(len(one) == n_rows for one in kept) and all(rows.max() < n_rows for rows in places)

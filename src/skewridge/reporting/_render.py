@@ -4,49 +4,11 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any
 
 from skewridge._messages import amount, counted, labels, number, percent, span
 from skewridge._typing import Data
 from skewridge._validation import format_bytes
-from skewridge.reporting._charts import Chart, charts
-
-# Told apart by readers of any colour vision; contrasts are checked in tests.
-LIGHT = {
-    "page": "#f3f4f6",
-    "card": "#ffffff",
-    "text": "#1b1f24",
-    "muted": "#57606a",
-    "line": "#d8dce1",
-    "control": "#7a828c",
-    "common": "#3a6ea5",
-    "rare": "#b93f0b",
-    "band": "#fcefe6",
-    "accent": "#1d5fa3",
-    "on-accent": "#ffffff",
-    "focus": "#6d28d9",
-}
-DARK = {
-    "page": "#0f1217",
-    "card": "#181c23",
-    "text": "#e6e9ee",
-    "muted": "#a3acb8",
-    "line": "#2f3641",
-    "control": "#76808d",
-    "common": "#77a8dd",
-    "rare": "#fb923c",
-    "band": "#30231b",
-    "accent": "#8bbcf0",
-    "on-accent": "#10151c",
-    "focus": "#c4a7ff",
-}
-SCORES = {
-    "mse": ("Overall", "mean squared error over all rows"),
-    "rare_mse": ("Rare (observed)", "rows whose response is rare; favours models that over-predict"),
-    "rare_mse_by_prediction": ("Rare (predicted)", "rows whose prediction is rare"),
-    "balanced_mse": ("Balanced", "every slice of the response counts alike"),
-    "sera": ("Extremes (SERA)", "a sum of squared errors, the more extreme the response the more they count"),
-}
+from skewridge.reporting._charts import charts
 
 
 def check_extra() -> None:
@@ -83,13 +45,25 @@ def render(data: Data) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes, value=_value)
+    page.filters.update(number=number, amount=amount, counted=counted, percent=percent, size=format_bytes)
     amounts = partial(span, write=amount)
     page.globals.update(span=span, amounts=amounts, labels=labels, shades=shades, zip=zip)
     drawn = charts(data)
-    return page.get_template("report.html").render(
-        **data, charts=drawn, live=_live(data, drawn), palettes={"light": LIGHT, "dark": DARK}, names=SCORES
-    )
+    marks = {
+        name: [[round(x, 2), round(y, 2), text, i] for x, y, text, i in chart.marks] for name, chart in drawn.items()
+    }
+    slices = [
+        {
+            "rare": s["rare"],
+            "held": bool(s["count"] or e["n_rows"]),
+            "rows": e["n_rows"],
+            "squares": e["n_rows"] * (e["mse"] or 0.0),
+            "mean": e["n_rows"] * (e["mean"] or 0.0),
+        }
+        for s, e in zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
+    ]
+    live = {"marks": marks, "slices": slices}  # what the page's script works on
+    return page.get_template("report.html").render(**data, charts=drawn, live=live)
 
 
 def shades(rows: list[list[float]]) -> Data:
@@ -108,29 +82,6 @@ def shades(rows: list[list[float]]) -> Data:
         [(amount(v / 1000 if many else v), int(50 * (v - low) / ((high - low) or 1.0))) for v in row] for row in rows
     ]
     return {"unit": " in thousands" if many else "", "rows": cells}
-
-
-def _value(given: Any) -> str:
-    """A setting: numbers for people, texts as they are."""
-    return number(given, 4) if isinstance(given, float) else str(given)
-
-
-def _live(data: Data, drawn: dict[str, Chart]) -> Data:
-    """Data for the page's script: the marks of every chart, and rows and squared errors of every slice."""
-    slices = [
-        {
-            "rare": s["rare"],
-            "held": bool(s["count"] or e["n_rows"]),
-            "rows": e["n_rows"],
-            "squares": e["n_rows"] * (e["mse"] or 0.0),
-            "mean": e["n_rows"] * (e["mean"] or 0.0),
-        }
-        for s, e in zip(data["response"]["slices"], data["errors"]["slices"], strict=True)
-    ]
-    marks = {
-        name: [[round(x, 2), round(y, 2), text, i] for x, y, text, i in chart.marks] for name, chart in drawn.items()
-    }
-    return {"marks": marks, "slices": slices}
 
 
 class Page(str):

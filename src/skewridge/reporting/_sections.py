@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from skewridge import __version__
-from skewridge._messages import row_name, span
+from skewridge._messages import as_records, listed, row_name, span
 from skewridge._typing import Data
-from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_heavy
+from skewridge.advice.diagnose import NAMES, about_heavy, heavy_columns, named_columns, named_heavy
 from skewridge.advice.plan import plan
 from skewridge.nodes.partition import make_plan
 from skewridge.plots.displays import importance_bars, tuning_curves
 from skewridge.reporting._errors import where
-from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, as_records, has, known
+from skewridge.reporting._input import COVERAGE, SUPPORT, ReportInput, has, known
 from skewridge.tables.columns import row_label
 from skewridge.tables.out_of_range import outside_text
 from skewridge.two_levels.planning import bytes_per_row, levels_bytes, levels_flops
@@ -29,6 +29,7 @@ MOST_BANDS = 4  # that a caution names
 SHARES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 LONGEST = 200  # characters of a value that are shown
 SINGLE = (str, int, float, np.generic)  # what is shown as it is
+PLANNED = ("oversampling", "max_per_slice", "n_nodes_", "n_centers_")  # what plans go by where a fit has it
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -80,11 +81,10 @@ def _caution_of_coverage(case: ReportInput) -> Iterator[tuple[str, str]]:
     if not off:
         return
     off.sort(key=lambda one: -abs(one[1]["coverage"] - COVERAGE) * np.sqrt(one[1]["n_rows"]))
-    named = [
-        f"{name} {band.get('level') or span(band['low'], band['high'])}: {band['coverage']:.0%} of {band['n_rows']:,} "
-        "rows"
-        for name, band in off[:MOST_BANDS]
-    ]
+    named = []
+    for name, band in off[:MOST_BANDS]:
+        part = band.get("level") or span(band["low"], band["high"])
+        named.append(f"{name} {part}: {band['coverage']:.0%} of {band['n_rows']:,} rows")
     more = f"; and {len(off) - MOST_BANDS} more" if len(off) > MOST_BANDS else ""
     yield (
         "coverage",
@@ -104,12 +104,11 @@ def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
             f"The chosen {' and '.join(at_edge)} is at the edge of what was tried; pass a number to go beyond.",
         )
     if has(tuning, "dominant", "pulls") and len(tuning.dominant):
-        rows = [row_name(row) for row in tuning.dominant[:FEW_ROWS]]
-        more = f" and {len(tuning.dominant) - FEW_ROWS} more" if len(tuning.dominant) > FEW_ROWS else ""
+        rows = [row_name(row) for row in tuning.dominant]
         yield (
             "dominant_rows",
-            f"Training rows {', '.join(rows)}{more} dominate the fit: row {rows[0]} alone moves the fitted values by "
-            f"{tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong.",
+            f"Training rows {listed(rows, len(rows), most=FEW_ROWS)} dominate the fit: row {rows[0]} alone moves the "
+            f"fitted values by {tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong.",
         )
     risk = case.risk
     if risk is not None and risk.dominant_row is not None:
@@ -135,13 +134,13 @@ def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
 
 def _about_heavy(case: ReportInput) -> list[str]:
     """Columns with heavy tails, among the rows of the report and in the forms that the model has learned."""
-    named = len(case.features) == (np.shape(case.inputs)[1:] or (0,))[0]
+    named = len(case.features) == np.shape(case.inputs)[1]
     found = {column.name: column for column in heavy_columns(case.inputs, case.features if named else None)}
     forms = getattr(case.fitted, "_column_forms", None)
     if forms is not None:
         ranked = np.flatnonzero(forms.ranked)
         learned = named_heavy((case.features[forms.columns[j]], forms.knots[j]) for j in ranked)
-        found.update({column.name: column for column in learned})
+        found |= {column.name: column for column in learned}
     return about_heavy(sorted(found.values(), key=lambda column: -column.reach))
 
 
@@ -215,6 +214,15 @@ def method(case: ReportInput) -> Data:
     if scales is not None:  # and the columns that no fit sees
         dropped = [case.features[name] if isinstance(name, int) else name for name in fitted.dropped_features_]
         scales["dropped"] = dropped
+    nodes, support = None, None
+    if has(fitted, "allocation_.sizes"):
+        sizes = fitted.allocation_.sizes
+        nodes = {"n_nodes": len(sizes), "n_distinct": sizes.sum(), "smallest": sizes.min()}
+        nodes |= {"median": np.median(sizes), "largest": sizes.max()}
+    for name in [name for name in SUPPORT if has(fitted, name)]:  # in every slice of the report
+        rows = getattr(fitted, name)
+        per_slice = case.bar_sums(case.y_ref[rows]) if case.knows_training else None
+        support = known(kind=SUPPORT[name], n_rows=len(rows), per_slice=per_slice)
     return known(
         estimator={
             "name": type(fitted).__name__,
@@ -224,8 +232,8 @@ def method(case: ReportInput) -> Data:
         summary=fitted._summary() if has(fitted, "_summary") else None,
         settings=_settings(fitted) if has(fitted, "get_params") else None,
         slices=_fit_slices(case) if has(fitted, "slices_.copies", "slices_.labels") else None,
-        nodes=_nodes(fitted.allocation_.sizes) if has(fitted, "allocation_.sizes") else None,
-        support=_support(case),
+        nodes=nodes,
+        support=support,
         path=tuning_curves(tuning) if searched else None,
         tried=[{name: shown(value) for name, value in one.items()} for one in getattr(tuning, "tried", ())] or None,
         scales=scales,
@@ -278,45 +286,27 @@ def _fit_slices(case: ReportInput) -> Data:
     )
 
 
-def _nodes(sizes: Any) -> Data:
-    return {
-        "n_nodes": len(sizes),
-        "n_distinct": sizes.sum(),
-        "smallest": sizes.min(),
-        "median": np.median(sizes),
-        "largest": sizes.max(),
-    }
-
-
-def _support(case: ReportInput) -> Data | None:
-    """The rows that span the estimate, their number, and their number in every slice of the report."""
-    for name, kind in SUPPORT.items():
-        if has(case.fitted, name):
-            rows = getattr(case.fitted, name)
-            per_slice = case.bar_sums(case.y_ref[rows]) if case.knows_training else None
-            return known(kind=kind, n_rows=len(rows), per_slice=per_slice)
-    return None
-
-
 def cost(case: ReportInput) -> Data:
     """The cost of the fit and of a prediction, beside other ways to fit."""
     fitted, fit, ways = case.fitted, None, None
     if case.knows_training and has(fitted, "n_features_in_"):
-        settings = {name: getattr(fitted, name) for name in ("oversampling", "max_per_slice") if hasattr(fitted, name)}
-        n_centers, n_nodes = (getattr(fitted, name, "auto") for name in ("n_centers_", "n_nodes_"))
-        size = {"n_features": fitted.n_features_in_, "n_nodes": n_nodes, "n_centers": n_centers}
-        costs = plan(case.y_ref, slices=case.rule, **size, **settings).costs
+        taken = {name.strip("_"): getattr(fitted, name) for name in PLANNED if has(fitted, name)}
+        costs = plan(case.y_ref, n_features=fitted.n_features_in_, slices=case.rule, **taken).costs
         ways = [{name: getattr(way, name) for name in ("fit", "n_bytes", "n_flops", "fits")} for way in costs]
         if has(fitted, "centers_", "center_rows_"):  # of a pass over the rows with every setting known
-            fit = {"n_flops": costs[1].n_flops, "n_bytes": costs[1].n_bytes, "n_rows": len(case.y_ref)}
+            fit = (costs[1].n_flops, costs[1].n_bytes, len(case.y_ref))
     if has(fitted, "loo_prediction_"):  # of the whole fit, learning included, on one thread
         size = _level_size(case)
-        fit = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": size.n_rows}
+        fit = (levels_flops(size), levels_bytes(size), size.n_rows)
     elif has(fitted, "slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_"):  # of the nodes' solves
         nodes = make_plan(fitted.slices_, fitted.n_nodes_, fitted.n_features_in_, fitted.max_per_slice)
-        fit = {"n_flops": nodes.n_flops, "n_bytes": nodes.n_bytes, "n_rows": nodes.n_rows}
-    n_fits = fitted.tuning_.n_fits if has(fitted, "tuning_.n_fits") else None
-    return known(fit=fit, n_fits=n_fits, prediction=_prediction_cost(case), ways=ways)
+        fit = (nodes.n_flops, nodes.n_bytes, nodes.n_rows)
+    return known(
+        fit=None if fit is None else dict(zip(("n_flops", "n_bytes", "n_rows"), fit, strict=True)),
+        n_fits=fitted.tuning_.n_fits if has(fitted, "tuning_.n_fits") else None,
+        prediction=_prediction_cost(case),
+        ways=ways,
+    )
 
 
 def _prediction_cost(case: ReportInput) -> Data | None:
@@ -377,20 +367,9 @@ def checksum(X: Any, y: Any = None) -> str:
     False
     """
     digest = hashlib.sha256(repr(np.shape(X)).encode())
-    for column in [*_columns(X), *([] if y is None else _columns(y))]:
+    for _, column in [*named_columns(X), *([] if y is None else named_columns(y))]:
         try:
             digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
         except (TypeError, ValueError):
             digest.update("\x1f".join(str(value) for value in column).encode())
     return digest.hexdigest()
-
-
-def _columns(X: Any) -> Iterator[Any]:
-    """The columns of a frame, a sparse matrix or an array, one at a time."""
-    if hasattr(X, "columns"):
-        yield from (X[name] for name in X.columns)
-    elif hasattr(X, "tocsc"):
-        by_column = X.tocsc()
-        yield from (by_column[:, [f]].toarray() for f in range(X.shape[1]))
-    else:
-        yield from np.atleast_2d(np.asarray(X).T)
