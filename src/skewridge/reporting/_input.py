@@ -49,7 +49,7 @@ class ReportInput:
         self.error = self.predicted - self.y
         # the estimator that does the work, X as it gets them, and what its features are called
         self.fitted, self.inputs, self.features = _opened(model, X)
-        self.risk = getattr(self.fitted, "risk_", None)  # what it states for rows it has not seen
+        self.risk: Any = getattr(self.fitted, "risk_", None)  # what it states for rows it has not seen
         columns = getattr(y, "columns", None)
         name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
         self.target = "y" if name is None else str(name)
