@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skewridge._messages import in_full, rows_named
-from skewridge._typing import BoolArray, FloatArray
-from skewridge.cli._predict import ROLES, SavedModel, roles_text
+from skewridge._typing import BoolArray, Data, FloatArray
+from skewridge.cli._predict import SavedModel, roles_text
 from skewridge.cli._screen import Answer, Table
 from skewridge.cli._tables import check_output, with_target
 from skewridge.metrics import balanced_mse, figures, rare_region, sera
-from skewridge.tables.columns import check_columns
 
 MEASURES = ("rows", "mse", "rmse", "mae", "bias", "r2")
 CLEARLY = 2.0  # standard errors
@@ -39,13 +38,10 @@ class Evaluation:
 
 def evaluate(saved: SavedModel) -> Evaluation:
     """Read the rows that have a response, and predict them."""
-    target = saved.require_target()
-    frame = saved.read([target])
-    check_columns([target], frame.columns)
-    frame, y = with_target(frame, target, saved.missing, saved.screen)
+    frame = saved.read([saved.target])
+    frame, y = with_target(frame, saved.target, saved.missing, saved.screen)
     rows, inputs = saved.complete(frame)
-    prediction, _ = saved.predict(inputs)
-    return Evaluation(y, rows, inputs, y[rows], prediction)
+    return Evaluation(y, rows, inputs, y[rows], saved.predict(inputs)["prediction"])
 
 
 def reference_response(saved: SavedModel, y: FloatArray) -> FloatArray:
@@ -58,37 +54,35 @@ def reference_response(saved: SavedModel, y: FloatArray) -> FloatArray:
 
 def evaluate_table(saved: SavedModel) -> Answer:
     """Read, predict, and measure errors overall, where y is rare and where the prediction is."""
-    target, found = saved.require_target(), evaluate(saved)
-    said = {role: saved.about[role] for role in ROLES if role in saved.about}
+    found = evaluate(saved)
     data = errors_of(found.y, found.prediction, reference_response(saved, found.response))
     data["n_fitted_rows"] = saved.count_fitted_rows(found.inputs, found.y)
     parts = ("overall", "rare", "rare_by_prediction")
     rows = [[name, *(in_full(data[part][name]) for part in parts)] for name in MEASURES]
     return Answer(
-        {"model": saved.path, "target": target, **said, **data},
+        {"model": saved.path, "target": saved.target, **saved.roles, **data},
         [
-            Table(["", "overall", f"rare {target}", "rare prediction"], rows),
+            Table(["", "overall", f"rare {saved.target}", "rare prediction"], rows),
             f"balanced mse {in_full(data['balanced_mse'])}, sera {in_full(data['sera'])}",
             "Rare: the 2% rarest values of the training response. bias: mean of prediction minus truth.",
-            *roles_text(said),
+            *roles_text(saved.roles),
         ],
     )
 
 
-def errors_of(y: FloatArray, prediction: FloatArray, y_ref: FloatArray) -> dict[str, Any]:
+def errors_of(y: FloatArray, prediction: FloatArray, y_ref: FloatArray) -> Data:
     """Return errors overall, where y is rare and where the prediction is; None where there are none to tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # slices without a row
-        by_truth, by_prediction = (rare_region(values, y_ref) for values in (y, prediction))
+        regions: dict[str, Any] = {"overall": slice(None), "rare": rare_region(y, y_ref)}
+        regions["rare_by_prediction"] = rare_region(prediction, y_ref)
         balanced = balanced_mse(y, prediction, y_ref=y_ref)
         try:
             relevant = sera(y, prediction, y_ref=y_ref)
         except ValueError:  # no response is extreme enough for it
             relevant = np.nan
     return {
-        "overall": measures(y, prediction),
-        "rare": measures(y[by_truth], prediction[by_truth]),
-        "rare_by_prediction": measures(y[by_prediction], prediction[by_prediction]),
+        **{name: measures(y[rows], prediction[rows]) for name, rows in regions.items()},
         "balanced_mse": balanced if np.isfinite(balanced) else None,
         "sera": relevant if np.isfinite(relevant) else None,
     }
@@ -123,7 +117,7 @@ def split_files(files: Sequence[str]) -> tuple[list[str], list[str]]:
             f"compare needs two or more model files and a table: skewridge compare a.skr b.skr test.csv; got "
             f"{len(models)} model files and {len(data)} others."
         )
-    twice = [name for place, name in enumerate(models) if name in models[:place]]
+    twice = [name for name in models if models.count(name) > 1]
     if twice:
         raise ValueError(f"{twice[0]} is named twice. Name every model once.")
     return models, data
@@ -143,12 +137,11 @@ def _is_model(file: str) -> bool:
 def compare_models(models: Sequence[SavedModel]) -> Answer:
     """Read, predict with every model, compare with the first."""
     first, screen = models[0], models[0].screen
-    targets = [saved.require_target() for saved in models]
-    for saved, target in zip(models, targets, strict=True):
-        if target != targets[0]:
+    for saved in models:
+        if saved.target != first.target:
             raise ValueError(
-                f"{first.path} predicts {targets[0]!r} and {saved.path} {target!r}: errors of different responses do "
-                "not compare. Take models of one target, or name the column with the truth by --target."
+                f"{first.path} predicts {first.target!r} and {saved.path} {saved.target!r}: errors of different "
+                "responses do not compare. Take models of one target, or name the column with the truth by --target."
             )
     found = [evaluate(saved) for saved in models]
     rows = np.all([one.rows for one in found], axis=0)
@@ -160,7 +153,7 @@ def compare_models(models: Sequence[SavedModel]) -> Answer:
         screen.note(f"{(~rows).sum()} of {len(rows)} rows are left out: not every model predicts them.")
     y = found[0].response[rows]
     rare = rare_region(y, reference_response(first, y))
-    told: list[dict[str, Any]] = []
+    told: list[Data] = []
     errors: list[FloatArray] = []
     for saved, one in zip(models, found, strict=True):
         shared = rows[one.rows]
@@ -179,26 +172,27 @@ def compare_models(models: Sequence[SavedModel]) -> Answer:
         {"model": saved.path, "against": first.path, **differences(errors[0], own, rare)}
         for saved, own in zip(models[1:], errors[1:], strict=True)
     ]
-    data = {"target": targets[0], "n_rows": len(y), "n_rare": int(rare.sum()), "models": told, "differences": compared}
+    counts = {"n_rows": len(y), "n_rare": int(rare.sum())}
     cells = [
         [f"{label}{where}", *(in_full(one[part][name]) for one in told)]
         for part, where in (("overall", ""), ("rare", " where rare"))
         for name, label in (("rmse", "RMSE"), ("mae", "MAE"), ("bias", "bias"), ("r2", "R2"))
     ]
     summary = (
-        f"{len(y):,} rows, {data['n_rare']:,} of them rare: the 2% rarest values of the response that {first.path} was "
-        "fitted to. se: standard error over rows, in pairs."
+        f"{len(y):,} rows, {counts['n_rare']:,} of them rare: the 2% rarest values of the response that {first.path} "
+        "was fitted to. se: standard error over rows, in pairs."
     )
     sentences = [_sentence(one, part) for one in compared for part in ("overall", "rare")]
+    data = {"target": first.target, **counts, "models": told, "differences": compared}
     return Answer(data, [Table(["", *(saved.path for saved in models)], cells), *sentences, summary])
 
 
-def differences(first: FloatArray, second: FloatArray, rare: BoolArray) -> dict[str, Any]:
+def differences(first: FloatArray, second: FloatArray, rare: BoolArray) -> Data:
     """By how much the errors of a second model, (n,), exceed those of the first, overall and where y is rare."""
     return {"overall": _difference(first, second), "rare": _difference(first[rare], second[rare])}
 
 
-def _difference(first: FloatArray, second: FloatArray) -> dict[str, Any]:
+def _difference(first: FloatArray, second: FloatArray) -> Data:
     """Differences of root mean squared and mean absolute error with standard errors, of rows in pairs.
 
     The root mean squared errors differ by about the mean of ``e2^2 / (2 rmse2) - e1^2 / (2 rmse1)`` over rows, and that
@@ -211,16 +205,16 @@ def _difference(first: FloatArray, second: FloatArray) -> dict[str, Any]:
     >>> found["rmse"], found["mae"], found["verdict"]
     (2.0, 2.0, 'worse')
     """
-    n, root = len(first), np.sqrt(len(first))
-    found: dict[str, Any] = {"rows": n, "rmse": None, "rmse_se": None, "mae": None, "mae_se": None}
+    n = len(first)
+    found: Data = {"rows": n, "rmse": None, "rmse_se": None, "mae": None, "mae_se": None}
     if n:
-        roots = [float(np.sqrt(np.mean(errors**2))) for errors in (first, second)]
-        halves = [errors**2 / (2.0 * rmse or 1.0) for errors, rmse in zip((first, second), roots, strict=True)]
+        before, after = (float(np.sqrt(np.mean(errors**2))) for errors in (first, second))
+        halves = second**2 / (2.0 * after or 1.0) - first**2 / (2.0 * before or 1.0)
         absolute = np.abs(second) - np.abs(first)
-        found |= {"rmse": roots[1] - roots[0], "mae": float(absolute.mean())}
-    if n > 1:
-        found |= {"rmse_se": float((halves[1] - halves[0]).std(ddof=1) / root)}
-        found |= {"mae_se": float(absolute.std(ddof=1) / root)}
+        found |= {"rmse": after - before, "mae": float(absolute.mean())}
+        if n > 1:
+            halves_se, absolute_se = (float(values.std(ddof=1) / np.sqrt(n)) for values in (halves, absolute))
+            found |= {"rmse_se": halves_se, "mae_se": absolute_se}
     more = np.abs(second**2 - first**2)  # of squared errors, by row
     if n < FEWEST_ROWS:
         why = f"only {n} rows" if n else "no rows"
@@ -234,7 +228,7 @@ def _difference(first: FloatArray, second: FloatArray) -> dict[str, Any]:
     return {**found, "verdict": UNCLEAR, "why": why}
 
 
-def _sentence(one: dict[str, Any], part: str) -> str:
+def _sentence(one: Data, part: str) -> str:
     """How a model's errors differ from those of the first, overall or where the response is rare."""
     found, where = one[part], "overall" if part == "overall" else "where rare"
     by = ", ".join(
@@ -250,9 +244,9 @@ def _sentence(one: dict[str, Any], part: str) -> str:
 # A page
 
 
-def title_of(estimator: Any, target: str, about: dict[str, Any]) -> str:
+def title_of(estimator: Any, target: str, roles: Mapping[str, str]) -> str:
     """The title of a report, which says what was left out together."""
-    said = [f"{word} {about[role]}" for role, word in TITLES.items() if isinstance(about.get(role), str)]
+    said = [f"{TITLES[role]} {column}" for role, column in roles.items()]
     return ", ".join([f"{type(estimator).__name__} for {target}", *said])
 
 
@@ -264,10 +258,10 @@ def report_table(saved: SavedModel, output: str) -> Answer:
     from skewridge.reporting import collect, render
 
     check_output(output, saved.data, saved.path)
-    target, found = saved.require_target(), evaluate(saved)
+    found = evaluate(saved)
     saved.count_fitted_rows(found.inputs, found.y)
-    y = pd.Series(found.y, index=found.inputs.index, name=target)
-    title = title_of(saved.estimator, target, saved.about)
+    y = pd.Series(found.y, index=found.inputs.index, name=saved.target)
+    title = title_of(saved.estimator, saved.target, saved.roles)
     row_names = dict(saved.about.get("row_names", {}))
     with rows_named(lambda place: row_names.get(str(place), str(place))):
         told = collect(saved.model, found.inputs, y, y_ref=saved.response, title=title)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from skewridge._messages import compact
+from skewridge._typing import Data
 from skewridge.advice.explain import dependence_in_words, drivers, explain_row
 from skewridge.cli._evaluate import evaluate, reference_response
 from skewridge.cli._predict import SavedModel
@@ -14,6 +13,7 @@ from skewridge.cli._screen import Answer, Table
 from skewridge.cli._tables import REMEDY
 from skewridge.estimators.nearness import nearest_fitted_rows
 from skewridge.tables.columns import Column, codes_of, refuse_missing, row_label
+from skewridge.tables.out_of_range import outside_fit
 
 MOST_COLUMNS, MOST_PUSHING = 15, 10  # columns in the table for people; those that are looked at to explain a row
 COVERAGE = 0.9
@@ -31,11 +31,11 @@ def explain_model(saved: SavedModel, row: int | None) -> Answer:
 
 def _explain_rows(saved: SavedModel) -> Answer:
     """What drives a model, measured on the rows of a table."""
-    target, found = saved.require_target(), evaluate(saved)
+    found = evaluate(saved)
     saved.count_fitted_rows(found.inputs, found.y)
     with saved.screen.progress():
         told = drivers(saved.model, found.inputs, found.y, y_ref=reference_response(saved, found.y))
-    words = [dependence_in_words(target, partial, told["rmse"]) for partial in told["partial"]]
+    words = [dependence_in_words(saved.target, partial, told["rmse"]) for partial in told["partial"]]
     rows = [
         [one["name"], *map(_percent, (one["share"], one["rare_share"])), *map(_text, (one["rise"], one["rare_rise"]))]
         for one in told["columns"][:MOST_COLUMNS]
@@ -48,7 +48,7 @@ def _explain_rows(saved: SavedModel) -> Answer:
         f"Share: of the rise of squared errors when a column takes the values of other rows; {told['n_rows']:,} rows, "
         f"{told['n_rare']:,} of them rare. Directions are means over rows, and no causes.",
     ]
-    return Answer({"model": saved.path, "target": target, **told, "words": words}, parts)
+    return Answer({"model": saved.path, "target": saved.target, **told, "words": words}, parts)
 
 
 def _explain_fit(saved: SavedModel) -> Answer:
@@ -61,11 +61,10 @@ def _explain_fit(saved: SavedModel) -> Answer:
             f"in skewridge explain {name} test.csv."
         )
     ends = np.cumsum([len(column.features) for column in saved.used])[:-1]
-    shares, rare_shares = ([sum(own.tolist()) for own in np.split(shares, ends)] for shares in (overall, rare))
-    columns = [
-        {"name": column.name, "share": share, "rare_share": rare_share}
-        for column, share, rare_share in zip(saved.used, shares, rare_shares, strict=True)
-    ]
+    columns: list[Data] = []
+    for column, own in zip(saved.used, np.split(np.column_stack([overall, rare]), ends), strict=True):
+        share, rare_share = map(sum, own.T.tolist())
+        columns.append({"name": column.name, "share": share, "rare_share": rare_share})
     columns.sort(key=lambda one: -one["share"])
     rows = [[one["name"], _percent(one["share"]), _percent(one["rare_share"])] for one in columns[:MOST_COLUMNS]]
     said = f"Measured at fit, on rows left out. With a table there are directions: skewridge explain {name} test.csv"
@@ -74,7 +73,7 @@ def _explain_fit(saved: SavedModel) -> Answer:
 
 def _explain_one(saved: SavedModel, row: int) -> Answer:
     """What a row's prediction is made of, how sure it is, and how near the rows of the fit are."""
-    target = saved.target or "the response"
+    target = saved.truth if isinstance(saved.truth, str) else "the response"
     frame = saved.read([target])
     if not 1 <= row <= len(frame):
         raise ValueError(f"--row must be a row of the table, 1 to {len(frame):,}; got {row}.")
@@ -94,7 +93,7 @@ def _explain_one(saved: SavedModel, row: int) -> Answer:
     near = nearest_fitted_rows(saved.estimator, numbers)
     if near is not None:
         nearness = {"distance": float(near.distance[0]), "usual": near.usual, "further_than": float(near.further[0])}
-    outside = saved.outside(numbers)
+    outside = outside_fit(saved.estimator, numbers, (), saved.columns)
     data = {
         "model": saved.path,
         "row": name,
@@ -109,7 +108,7 @@ def _explain_one(saved: SavedModel, row: int) -> Answer:
     return Answer(data, [*_as_text(data), *beyond])
 
 
-def _as_text(data: dict[str, Any]) -> list[str]:
+def _as_text(data: Data) -> list[str]:
     """One prediction in words."""
     between, truth, near = data["interval"], data["truth"], data["nearness"]
     sure = f", {COVERAGE:.0%} interval {_text(between['low'])} to {_text(between['high'])}" if between else ""

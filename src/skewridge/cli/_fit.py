@@ -9,48 +9,47 @@ from collections.abc import Mapping
 from inspect import signature
 from os.path import splitext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from skewridge import (
+    AdaptiveKernelRidge,
+    DacKernelRidge,
+    LocalKernelRidge,
+    SkewRidge,
+    fit_source,
+    response_train_test_split,
+    save_model,
+)
 from skewridge._atomic import atomic_file
 from skewridge._messages import in_full, rows_named
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_choice, check_real, format_bytes
+from skewridge.cli._app import FitOptions
 from skewridge.cli._evaluate import title_of
 from skewridge.cli._predict import HASHES, chosen_text, facts, roles_text, row_hashes
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._tables import (
     TAKEN_AS,
     Rows,
-    bytes_of,
     check_output,
     encoder_of,
-    exceeds_memory,
+    in_pieces,
     note_dialects,
     read_options,
     read_rows,
     split_names,
 )
-from skewridge.estimators.adaptive import AdaptiveKernelRidge
-from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.honest import HonestEstimator
-from skewridge.estimators.local import LocalKernelRidge
-from skewridge.estimators.skew_ridge import SkewRidge
-from skewridge.estimators.sources import fit_source
 from skewridge.estimators.table_model import TableModel
 from skewridge.io.csv_dialect import Dialect, ReadOptions
 from skewridge.io.files import FileChunk, open_files
 from skewridge.io.sources import open_source
 from skewridge.metrics import figures, rare_region
-from skewridge.model_selection import response_train_test_split
-from skewridge.persist import save_model
 from skewridge.tables.columns import Column, codes_of, row_label, shown
 from skewridge.tables.encoder import HEADINGS
-
-if TYPE_CHECKING:
-    from skewridge.cli._app import FitOptions, Reading
 
 ESTIMATORS: dict[str, Any] = {
     "skew": SkewRidge,
@@ -61,41 +60,33 @@ ESTIMATORS: dict[str, Any] = {
 IN_PIECES = ("adaptive", "dac")  # which read a table that memory does not hold
 SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
 SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
-LABELS = {
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "median_percent": "median error, %",
-    "r2": "R2",
-    "rare_rmse": "RMSE where rare",
-}
+LABELS = {"rmse": "RMSE", "mae": "MAE", "median_percent": "median error, %", "r2": "R2", "rare_rmse": "RMSE where rare"}
 NO_PERCENTS = "No errors in per cent are told: some of these rows have a response of 0."
 
 
-def fit_table(options: FitOptions, reading: Reading, screen: Screen) -> Answer:
+def fit_table(options: FitOptions, screen: Screen) -> Answer:
     """Read, hold rows out, fit, save, evaluate."""
-    model, encoder, read_as = make_estimator(options), encoder_of(options), read_options(reading)
+    model, encoder, read_as = make_estimator(options), encoder_of(options), read_options(options.reading)
     page = options.report or f"{splitext(options.output)[0]}.html"
     for output in (options.output, page):
         check_output(output, options.data)
     if Path(page).resolve() == Path(options.output).resolve():
         raise ValueError(f"The report and the model would both be written to {page}. Name another file by --report.")
-    if options.holdout is not None:
-        check_share(options.holdout)
+    if options.holdout is not None and check_real("--holdout", options.holdout, 0, 1) == 1.0:
+        raise ValueError("--holdout must be below 1; got 1, which leaves no rows to fit.")
     is_plain = not (options.categorical or options.ordinal or options.kind)
-    if is_plain and options.estimator in IN_PIECES and exceeds_memory(options.data, options.memory_limit):
-        return _fit_pieces(options, model, read_as, screen)
+    pieces = in_pieces(options.data, options.memory_limit) if is_plain and options.estimator in IN_PIECES else ""
+    if pieces:
+        return _fit_pieces(options, model, read_as, pieces, screen)
 
     whole = read_rows(options, encoder, read_as, screen)
-    places, out = held_out(whole.response, options.holdout, options.seed, whole.known)
-    table = whole.some(places) if len(out) else whole
+    out = held_out(whole.response, options.holdout, options.seed, whole.known)
+    table = whole.some(~out) if out.any() else whole
     pipeline = TableModel([("table", encoder), ("model", model)])
     screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
     start, row_names = time.perf_counter(), dict[str, str]()  # of rows that messages name
-
-    def name(place: int) -> str:
-        return row_names.setdefault(str(place), row_label(table.features, place))
-
-    with screen.progress(), rows_named(name):
+    named = rows_named(lambda place: row_names.setdefault(str(place), row_label(table.features, place)))
+    with screen.progress(), named:
         try:
             pipeline.fit(table.features, table.response, **table.known)
         except MemoryError as error:
@@ -104,9 +95,11 @@ def fit_table(options: FitOptions, reading: Reading, screen: Screen) -> Answer:
             raise MemoryError(f"{error} {SMALLER}") from error
     seconds = time.perf_counter() - start
     about = {"target": options.target, "missing": options.missing, "response": table.response, **options.roles}
-    about |= {"row_names": row_names} if row_names else {}
-    about |= {"decimal": ","} if table.decimal == "," else {}  # for new files that do not tell
-    evaluated = _evaluate(pipeline, table, whole.some(out), about, screen) if len(out) else None
+    if row_names:
+        about["row_names"] = row_names
+    if table.decimal == ",":
+        about["decimal"] = ","  # for new files that do not tell
+    evaluated = _evaluate(pipeline, table, whole.some(out), options, screen) if out.any() else None
     used = [column.name for column in pipeline.steps[0][1].columns_ if column.features]
     about[HASHES] = row_hashes(table.features[used], table.response)
     columns = {**options.roles, "features": list(table.features.columns), **pipeline.summary_.to_dict()}
@@ -118,10 +111,10 @@ def fit_table(options: FitOptions, reading: Reading, screen: Screen) -> Answer:
             file.write(html.encode())
         data |= {"held_out": errors, "report": page}
         parts += as_table(errors, options.roles)
-    return Answer(data, [*parts, *roles_text(about), *_as_text(data, model)])
+    return Answer(data, [*parts, *roles_text(options.roles), *_as_text(data, model)])
 
 
-def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, screen: Screen) -> Answer:
+def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, pieces: str, screen: Screen) -> Answer:
     """Fit to a table that memory does not hold, without an encoder, and save."""
     if options.holdout or options.report:
         raise ValueError("--holdout and --report need the table in memory, which does not hold it. Leave them out.")
@@ -129,12 +122,9 @@ def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, screen: S
         said = ", ".join(f"--{name}" for name in options.roles)
         raise ValueError(f"{said}: these need the table in memory, which does not hold it. Leave them out.")
     [source] = options.data
+    screen.note(f"{pieces}: columns must be numbers without gaps, and no rows are held out.")
     start = time.perf_counter()
     with screen.progress():
-        screen.note(
-            f"{source} has {format_bytes(bytes_of(source))} and is read in pieces: columns must be numbers without "
-            "gaps, and no rows are held out."
-        )
         names, excluded = split_names(options.features) or None, split_names(options.exclude)
         if names is None and excluded:
             names = [name for name in open_files(source, reading).types if name not in (options.target, *excluded)]
@@ -150,8 +140,8 @@ def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, screen: S
 
 
 def _save(
-    model: Any, estimator: Any, options: FitOptions, about: Mapping[str, Any], columns: dict[str, Any], seconds: float
-) -> dict[str, Any]:
+    model: Any, estimator: Any, options: FitOptions, about: Mapping[str, Any], columns: Data, seconds: float
+) -> Data:
     """Write the model file; return what was fitted as plain data."""
     save_model(model, options.output, about=about)
     return {
@@ -167,7 +157,7 @@ def _save(
     }
 
 
-def _as_text(data: dict[str, Any], estimator: Any) -> list[str]:
+def _as_text(data: Data, estimator: Any) -> list[str]:
     more = " --interval 0.9" if isinstance(estimator, HonestEstimator) else ""  # others would have to be calibrated
     return [
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
@@ -184,7 +174,7 @@ def _as_text(data: dict[str, Any], estimator: Any) -> list[str]:
 def make_estimator(options: FitOptions) -> Any:
     """Return the estimator with its parameters; refuse, before anything is read, what it does not have or take."""
     cls = ESTIMATORS[check_choice("--estimator", options.estimator, list(ESTIMATORS))]
-    if options.groups is not None and options.time is not None:
+    if {"groups", "time"} <= options.roles.keys():
         raise ValueError(
             "--groups and --time cannot both be given: rows are left out with their group, or predicted by earlier "
             "ones. Give the one that tells how new rows come: in new groups, or later."
@@ -218,46 +208,31 @@ def make_estimator(options: FitOptions) -> Any:
 # Rows held out
 
 
-def check_share(share: float) -> float:
-    """Return a share in [0, 1[, or raise."""
-    found = check_real("--holdout", share, 0, 1)
-    if found == 1.0:
-        raise ValueError("--holdout must be below 1; got 1, which leaves no rows to fit.")
-    return found
-
-
-def held_out(
-    y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any] | None = None
-) -> tuple[IntArray, IntArray]:
-    """Return the places of rows to fit and of rows held out, both ascending: a share of every slice of y.
+def held_out(y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any] | None = None) -> BoolArray:
+    """Return which rows are held out, (n,): a share of every slice of y.
 
     Where rows have groups whole groups are held out, and where they have times the last rows. A share of None is a
     tenth from 1,000 rows on, and nothing below, where every row is needed.
     """
     if share is None:
         share = SHARE if len(y) >= FEWEST_ROWS else 0.0
-    places, known = np.arange(len(y)), known or {}
+    out, known = np.zeros(len(y), dtype=bool), known or {}
     if share == 0.0:
-        return places, places[:0]
+        return out
     if share * len(y) < 1.0 or (1.0 - share) * len(y) < 1.0:
         raise ValueError(f"--holdout {share:g} of {len(y)} rows leaves none to fit or to judge by. Take another share.")
     if "groups" in known:
-        out = _whole_groups(known["groups"], y, share, seed)
-    elif "order" in known:
-        out = _last_rows(known["order"], share)
-    else:
-        fitted, others, *_ = response_train_test_split(places, y, test_size=share, random_state=seed)
-        return np.sort(fitted), np.sort(others)
-    return places[~out], places[out]
-
-
-def _last_rows(times: FloatArray, share: float) -> BoolArray:
-    """The rows of the last times, (n,); equal times stay together, on the side that comes nearer to the share."""
-    distinct, counts = np.unique(times, return_counts=True)
-    if len(distinct) < 2:
-        raise ValueError(f"--time must hold at least two times; got one for all {len(times):,} rows. Leave it out.")
-    later = np.cumsum(counts[::-1])[::-1][1:]  # rows from a time on; the first time is always fitted
-    return times >= distinct[1 + int(np.argmin(np.abs(later - share * len(times))))]
+        return _whole_groups(known["groups"], y, share, seed)
+    if "order" in known:
+        times = known["order"]
+        distinct, counts = np.unique(times, return_counts=True)
+        if len(distinct) < 2:
+            raise ValueError(f"--time must hold at least two times; got one for all {len(y):,} rows. Leave it out.")
+        later = np.cumsum(counts[::-1])[::-1][1:]  # rows from a time on; the first time is always fitted
+        return np.asarray(times >= distinct[1 + int(np.argmin(np.abs(later - share * len(y))))])  # equal ones together
+    _, others, *_ = response_train_test_split(np.arange(len(y)), y, test_size=share, random_state=seed)
+    out[others] = True
+    return out
 
 
 def _whole_groups(groups: IntArray, y: FloatArray, share: float, seed: int) -> BoolArray:
@@ -279,8 +254,8 @@ def _whole_groups(groups: IntArray, y: FloatArray, share: float, seed: int) -> B
 
 
 def _evaluate(
-    model: TableModel, fitted: Rows, rows: Rows, about: dict[str, Any], screen: Screen
-) -> tuple[dict[str, Any], str] | None:
+    model: TableModel, fitted: Rows, rows: Rows, options: FitOptions, screen: Screen
+) -> tuple[Data, str] | None:
     """Errors on the rows held out, and a page about them: both before anything is written, since they may fail."""
     import pandas as pd
 
@@ -293,13 +268,18 @@ def _evaluate(
         rows = rows.some(known)
     if not len(rows.response):
         return None
+    y, y_ref, estimator = rows.response, fitted.response, model.steps[-1][1]
     others = baselines(model, fitted, rows.features)
-    errors = errors_held_out(model, others, rows, fitted)
-    y = pd.Series(rows.response, index=rows.features.index, name=about["target"])
-    title = title_of(model.steps[-1][1], about["target"], about)
+    rare = rare_region(y, y_ref)
+    mean = np.full(len(y), np.average(y_ref, weights=fitted.known.get("sample_weight")))
+    predictions = {type(estimator).__name__: np.asarray(model.predict(rows.features)), "mean": mean, **others}
+    errors = {name: figures(y, found, rare) for name, found in predictions.items()}
+    named = pd.Series(y, index=rows.features.index, name=options.target)
+    title = title_of(estimator, options.target, options.roles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predicting has noted them
-        return errors, report(model, rows.features, y, y_ref=fitted.response, title=title, baselines=others)
+        html = report(model, rows.features, named, y_ref=y_ref, title=title, baselines=others)
+    return {"n_rows": len(y), "n_rare": int(rare.sum()), "errors": errors}, html
 
 
 def can_be_encoded(columns: list[Column], X: Any) -> tuple[BoolArray, str]:
@@ -310,9 +290,9 @@ def can_be_encoded(columns: list[Column], X: Any) -> tuple[BoolArray, str]:
     import pandas as pd
 
     known, odd = np.ones(len(X), dtype=bool), []
-    for column in (column for column in columns if column.features):
+    for column in columns:
         values = X[column.name]
-        if not _takes(column, values):
+        if column.features and not _takes(column, values):
             refused = [value for value in values.dropna().unique() if not _takes(column, pd.Series([value]))]
             known &= ~values.isin(refused).to_numpy()
             odd.append(f"{column.name!r} ({shown([str(value) for value in refused])})")
@@ -325,20 +305,6 @@ def _takes(column: Column, values: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def errors_held_out(model: TableModel, others: dict[str, FloatArray], rows: Rows, fitted: Rows) -> dict[str, Any]:
-    """Return errors on the rows held out, of the model and of what baselines predict of the same rows."""
-    y, y_ref = rows.response, fitted.response
-    rare = rare_region(y, y_ref)
-    mean = np.full(len(y), np.average(y_ref, weights=fitted.known.get("sample_weight")))
-    own = np.asarray(model.predict(rows.features))
-    predictions = {type(model.steps[-1][1]).__name__: own, "mean": mean, **others}
-    return {
-        "n_rows": len(y),
-        "n_rare": int(rare.sum()),
-        "errors": {name: figures(y, found, rare) for name, found in predictions.items()},
-    }
 
 
 def baselines(model: TableModel, fitted: Rows, new: Any) -> dict[str, FloatArray]:
@@ -361,7 +327,7 @@ def baselines(model: TableModel, fitted: Rows, new: Any) -> dict[str, FloatArray
     return {name: other.fit(rows, y, weights).predict(numbers) for name, other in others.items()}
 
 
-def as_table(data: dict[str, Any], roles: Mapping[str, str]) -> list[str | Table]:
+def as_table(data: Data, roles: Mapping[str, str]) -> list[str | Table]:
     """The errors for people, methods side by side."""
     errors = data["errors"]
     has_zeros = all(found["median_percent"] is None for found in errors.values())

@@ -10,38 +10,33 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skewridge._atomic import atomic_file
 from skewridge._messages import in_full, listed
-from skewridge._typing import BoolArray, FloatArray, IntArray
-from skewridge._validation import check_choice, format_bytes
+from skewridge._typing import BoolArray, Data, FloatArray, IntArray
+from skewridge._validation import format_bytes
+from skewridge.cli._app import EvaluateOptions, PredictOptions
 from skewridge.cli._screen import Answer, Screen, Table
 from skewridge.cli._tables import (
-    MISSING,
-    bytes_of,
     check_output,
     check_spaces,
     complete_rows,
-    exceeds_memory,
     find_files,
+    in_pieces,
     read_options,
     read_tables,
     split_names,
 )
 from skewridge.estimators.sources import check_std, predict_source
-from skewridge.io.csv_dialect import FOUND
 from skewridge.io.formats import PARQUET
 from skewridge.persist import read_model
 from skewridge.response.distinct import row_keys
 from skewridge.tables.columns import Column, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.encoder import HEADINGS, TableSummary
-from skewridge.tables.out_of_range import Outside, outside_fit, outside_text
-
-if TYPE_CHECKING:
-    from skewridge.cli._app import PredictOptions, Reading
+from skewridge.tables.out_of_range import outside_fit, outside_text
 
 WRITTEN = (".csv", ".tsv", *PARQUET)
 STDOUT = "-"
@@ -65,38 +60,30 @@ ROLES = {
 class SavedModel:
     """A model file, the table that it is to predict, and what to do about missing values."""
 
-    def __init__(
-        self,
-        screen: Screen,
-        path: str,
-        data: Sequence[str] = (),
-        missing: str | None = None,
-        jobs: int = -1,
-        reading: Reading | None = None,
-        target: str | None = None,
-    ) -> None:
+    def __init__(self, screen: Screen, path: str, data: Sequence[str], options: EvaluateOptions) -> None:
         file = read_model(path)
         about, steps = file.about, getattr(file.model, "steps", None)
-        self.screen, self.path, self.data, self.jobs = screen, path, data, jobs
-        self.reading = FOUND if reading is None else read_options(reading)
+        self.screen, self.path, self.data, self.jobs = screen, path, data, options.jobs
+        self.reading = read_options(options.reading)
         self.model, self.about, self.library = file.model, about, file.library
-        self.encoder: Any = steps[0][1] if steps else None
+        self.roles = {role: about[role] for role in ROLES if isinstance(about.get(role), str)}
+        self.encoder = steps[0][1] if steps else None
         self.estimator = steps[-1][1] if steps else file.model
         alone = [Column(name, "number") for name in getattr(self.estimator, "feature_names_in_", ())]
-        self.columns: list[Column] = alone if self.encoder is None else list(self.encoder.columns_)
+        self.columns: list[Column] = list(steps[0][1].columns_) if steps else alone
         self.used = [column for column in self.columns if column.features]  # all but those that were left out
         self.names = [column.name for column in self.used]
-        self.missing = missing or about.get("missing", "refuse")  # as the option says, else as at fit
-        named = target or about.get("target")
-        self.target = named if isinstance(named, str) else None
+        self.missing = options.policy or about.get("missing", "refuse")  # as the option says, else as at fit
+        self.truth: Any = options.truth or about.get("target")  # the column that is named, else that of the fit
         y = about.get("response")
         self.response = y if isinstance(y, np.ndarray) and y.ndim == 1 and len(y) else None  # that was fitted to
 
-    def require_target(self) -> str:
-        """The column with the truth: the one that is named, else the one that was fitted to."""
-        if self.target is None:
+    @property
+    def target(self) -> str:
+        """The column with the truth, or raise where none is known."""
+        if not isinstance(self.truth, str):
             raise ValueError(f"{self.path} does not say what it predicts: name the column by --target.")
-        return self.target
+        return self.truth
 
     def read(self, named: Sequence[str] = ()) -> Any:
         """Return the table, which has all columns that the model needs, and those named."""
@@ -109,7 +96,7 @@ class SavedModel:
         texts |= {column.name for column in self.used if column.writing and column.writing.decimal == ","}
         every: set[Any] = {*self.names, self.about.get("target"), *named}
         decimal = self.about.get("decimal")
-        how: dict[str, Any] = {"texts": texts, "named": every, "usual_decimal": decimal, "note": self.screen.note}
+        how: Data = {"texts": texts, "named": every, "usual_decimal": decimal, "note": self.screen.note}
         frame, _ = read_tables(find_files(self.data), self.reading, **how)
         check_columns(self.names, frame.columns)
         known = {*every, *(column.name for column in self.columns)}  # what was left out was reported by the fit
@@ -122,7 +109,7 @@ class SavedModel:
     def complete(self, frame: Any) -> tuple[BoolArray, Any]:
         """Which rows are predicted, (N,), and these as the model takes them: raw, or numbers without an encoder."""
         features = frame[self.names]
-        rows = complete_rows(features, check_choice("--missing", self.missing, MISSING), self.screen)
+        rows = complete_rows(features, self.missing, self.screen)
         inputs = features[rows]
         if self.encoder is not None:
             self.encoder.set_params(missing="impute" if self.missing == "impute" else "refuse")
@@ -130,12 +117,12 @@ class SavedModel:
         refuse_missing(inputs, "The model cannot impute: add --missing drop, or correct the table.")
         return rows, inputs.assign(**{column.name: codes_of(column, inputs[column.name]) for column in self.used})
 
-    def predict(self, inputs: Any, std: bool = False) -> tuple[FloatArray, FloatArray | None]:
-        """The prediction, and its standard deviation where that is asked for, (n,) each."""
+    def predict(self, inputs: Any, std: bool = False) -> dict[str, FloatArray]:
+        """The prediction, and std, the standard deviation, where that is asked for, (n,) each."""
         self.estimator.set_params(n_jobs=self.jobs)
         with self.screen.progress():
-            found = self.model.predict(inputs, **({"return_std": True} if std else {}))
-        return found if std else (found, None)
+            found = self.model.predict(inputs, return_std=True) if std else [self.model.predict(inputs)]
+        return dict(zip(("prediction", "std"), found, strict=False))
 
     def numbers(self, inputs: Any) -> Any:
         """Rows as the estimator itself takes them."""
@@ -144,11 +131,6 @@ class SavedModel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # predicting has said it already
             return self.model[:-1].transform(inputs)
-
-    def outside(self, numbers: Any) -> list[Outside]:
-        """The columns that put rows outside the range of the fit."""
-        features = [name for column in self.columns for name in column.features]
-        return outside_fit(self.estimator, numbers, features, self.columns)
 
     def count_fitted_rows(self, inputs: Any, y: FloatArray, beware: str = FLATTERED) -> int | None:
         """Note how many rows equal rows of the fit, and return it; None where that is not known."""
@@ -170,15 +152,17 @@ def row_hashes(features: Any, y: FloatArray) -> IntArray:
     return (high - 2**31) * 2**32 + low
 
 
-def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> Answer:
+def predict_table(options: PredictOptions, screen: Screen) -> Answer:
     """Read, predict, write."""
     names, is_every = split_names(options.keep), options.keep == "*"
     quantiles, exceeds = _check_options(options)
     suffix = _check_output(options, screen)
-    saved = SavedModel(screen, options.model, options.data, options.missing, options.jobs, reading)
+    as_evaluated = EvaluateOptions(policy=options.missing, jobs=options.jobs, reading=options.reading)
+    saved = SavedModel(screen, options.model, options.data, as_evaluated)
     asks_more = options.interval is not None or quantiles or exceeds or names
-    if saved.encoder is None and not asks_more and exceeds_memory(options.data):
-        return _predict_pieces(saved, options, suffix)
+    pieces = "" if asks_more or saved.encoder is not None else in_pieces(options.data)
+    if pieces:
+        return _predict_pieces(saved, options, suffix, pieces)
     frame = saved.read(names)
     kept = list(frame.columns) if is_every else list(dict.fromkeys(names))
     check_columns(kept, frame.columns)
@@ -186,15 +170,13 @@ def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> 
     if options.std:
         check_std(saved.estimator)
     rows, inputs = saved.complete(frame)
-    prediction, deviation = saved.predict(inputs, options.std)
-    numbers = saved.numbers(inputs)
-    columns = {"prediction": prediction} | ({} if deviation is None else {"std": deviation})
+    columns, numbers = saved.predict(inputs, options.std), saved.numbers(inputs)
+    prediction = columns["prediction"]
     if options.interval is not None:
         columns["low"], columns["high"] = saved.estimator.predict_interval(numbers, options.interval)
-    if quantiles:
-        columns |= zip(quantiles, saved.estimator.predict_quantiles(numbers, list(quantiles.values())).T, strict=True)
-    if exceeds:
-        columns |= zip(exceeds, saved.estimator.predict_exceedance(numbers, list(exceeds.values())).T, strict=True)
+    for named, method in ((quantiles, "predict_quantiles"), (exceeds, "predict_exceedance")):
+        if named:
+            columns |= zip(named, getattr(saved.estimator, method)(numbers, list(named.values())).T, strict=True)
     clash = [name for name in kept if name in columns]
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")
@@ -202,7 +184,7 @@ def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> 
     every[rows] = np.column_stack(list(columns.values()))
     _write_table(frame[kept].assign(**dict(zip(columns, every.T, strict=True))), options, suffix)
 
-    outside, row_name = saved.outside(numbers), partial(row_label, inputs)
+    outside, row_name = outside_fit(saved.estimator, numbers, (), saved.columns), partial(row_label, inputs)
     if outside:
         screen.note(outside_text(outside, len(inputs), row_name))
     truth, target = np.full(len(inputs), np.nan), str(saved.about.get("target"))
@@ -210,7 +192,7 @@ def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> 
         with suppress(ValueError):  # where its column holds something else, which predicting does not need
             truth = codes_of(Column(target, "number"), frame[target][rows])
     unknown = np.isnan(truth)
-    places = np.flatnonzero(unknown) if unknown.any() else np.arange(len(truth))
+    asked = unknown if unknown.any() else ~unknown
     data = {
         "output": options.output,
         "n_rows": len(frame),
@@ -220,7 +202,7 @@ def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> 
         "largest": float(prediction.max()),
         "outside": [column.to_dict(row_name) for column in outside],
         "n_fitted_rows": None if unknown.all() else saved.count_fitted_rows(inputs, truth, SEEN),
-        "exceeds": [_exceedance(above, columns[name][places], inputs.iloc[places]) for name, above in exceeds.items()],
+        "exceeds": [_exceedance(above, columns[name][asked], inputs[asked]) for name, above in exceeds.items()],
     }
     negative = int((prediction < 0).sum())
     if negative and saved.response is not None and saved.response.min() >= 0:
@@ -231,7 +213,7 @@ def predict_table(options: PredictOptions, reading: Reading, screen: Screen) -> 
     return Answer({}) if options.output == STDOUT else Answer(data, _as_text(data))
 
 
-def _predict_pieces(saved: SavedModel, options: PredictOptions, suffix: str) -> Answer:
+def _predict_pieces(saved: SavedModel, options: PredictOptions, suffix: str, pieces: str) -> Answer:
     """Predict a table that memory does not hold, with a model that was fitted in pieces, into a Parquet file."""
     [source] = options.data
     if suffix not in PARQUET:
@@ -239,7 +221,7 @@ def _predict_pieces(saved: SavedModel, options: PredictOptions, suffix: str) -> 
             f"Memory does not hold {source}, whose predictions go to Parquet. Name a .parquet file by --output; got "
             f"{options.output}."
         )
-    saved.screen.note(f"{source} has {format_bytes(bytes_of(source))} and is read in pieces.")
+    saved.screen.note(f"{pieces}.")
     predict_source(saved.model, source, options.output, return_std=options.std, **asdict(saved.reading))
     return Answer({"output": options.output}, [options.output])
 
@@ -259,7 +241,7 @@ def _check_output(options: PredictOptions, screen: Screen) -> str:
     return suffix
 
 
-def _check_options(options: PredictOptions) -> tuple[dict[str, float], dict[str, float]]:
+def _check_options(options: PredictOptions) -> list[dict[str, float]]:
     """The levels of quantiles and the thresholds to exceed, by the names of their columns; or raise."""
     interval = options.interval
     if interval is not None and not 0.0 < interval <= 1.0:
@@ -279,7 +261,7 @@ def _check_options(options: PredictOptions) -> tuple[dict[str, float], dict[str,
         if twice:
             column = f"{prefix}{twice[0]}"
             raise ValueError(f"The output would have two columns {column!r}. Name every level and value once.")
-    return found[0], found[1]
+    return found
 
 
 def _write_table(frame: Any, options: PredictOptions, suffix: str) -> None:
@@ -305,7 +287,7 @@ def _escaped(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
-def _exceedance(above: float, probability: FloatArray, rows: Any) -> dict[str, Any]:
+def _exceedance(above: float, probability: FloatArray, rows: Any) -> Data:
     """How many of some rows should exceed a threshold by their probabilities, (n,), how many likely do, and which."""
     first = np.argsort(-probability, kind="stable")[:MOST_NAMED]
     return {
@@ -321,7 +303,7 @@ def _exceedance(above: float, probability: FloatArray, rows: Any) -> dict[str, A
     }
 
 
-def _as_text(data: dict[str, Any]) -> list[str]:
+def _as_text(data: Data) -> list[str]:
     """What was written in a line, and one for every threshold."""
     n_predicted = data["n_predicted"]
     empty = data["n_rows"] - n_predicted
@@ -357,32 +339,32 @@ def describe(saved: SavedModel) -> Answer:
     """Tell what is in a model file."""
     summary, estimator = TableSummary(tuple(saved.columns)), saved.estimator
     columns = zip(saved.columns, summary.to_dict()["columns"], strict=True)
-    data: dict[str, Any] = {
+    data: Data = {
         "model": saved.path,
         "bytes": os.path.getsize(saved.path),
         "skewridge": saved.library,
         "estimator": type(estimator).__name__,
         "target": saved.about.get("target"),
-        **{role: saved.about.get(role) for role in ROLES},
+        **{role: saved.roles.get(role) for role in ROLES},
         "n_rows": None if saved.response is None else len(saved.response),
         "columns": [{**described, "levels": list(column.levels)} for column, described in columns],
         "n_features": int(estimator.n_features_in_),
         "parameters": {name: _as_json(value) for name, value in estimator.get_params(deep=False).items()},
         "chosen": facts(estimator),
     }
-    rows = "" if data["n_rows"] is None else f", {data['n_rows']:,} rows"
+    rows = "" if saved.response is None else f", {len(saved.response):,} rows"
     target = "" if data["target"] is None else f" of {data['target']!r}"
     parts: list[str | Table] = [
         f"{data['estimator']}{target}{rows}, {data['n_features']} features",
         f"{data['model']}: {format_bytes(data['bytes'])}, written by skewridge {data['skewridge']}",
         *chosen_text(data["chosen"]),
         "parameters: " + ", ".join(f"{name}={value!r}" for name, value in data["parameters"].items()),
-        *roles_text(data),
+        *roles_text(saved.roles),
     ]
     return Answer(data, [*parts, *([Table(HEADINGS, summary.rows, numbers=False)] if saved.columns else [])])
 
 
-def facts(estimator: Any) -> dict[str, Any]:
+def facts(estimator: Any) -> Data:
     """The settings that a fit chose, the errors that it states for unseen rows, and its blend, in a few words."""
     risk: Any = getattr(estimator, "risk_", None)
     tuning: Any = getattr(estimator, "tuning_", None)
@@ -391,30 +373,25 @@ def facts(estimator: Any) -> dict[str, Any]:
     if hasattr(tuning, "members"):
         pairs = zip(tuning.weights.tolist(), tuning.members, strict=True)
         found["blend"] = " + ".join(f"{weight:.2f} {name}" for weight, name in pairs)
-    told = {name: float(f"{v:.4g}") if isinstance(v, float) else _as_json(v) for name, v in found.items()}
-    return {
-        name: value
-        for name, value in told.items()
-        if isinstance(value, str | int) or (isinstance(value, float) and np.isfinite(value))
-    }
+    known = {name: value for name, value in found.items() if value is not None and np.ndim(value) == 0}
+    told = {name: float(f"{v:.4g}") if isinstance(v, float) else _as_json(v) for name, v in known.items()}
+    return {name: value for name, value in told.items() if not isinstance(value, float) or np.isfinite(value)}
 
 
-def chosen_text(chosen: dict[str, Any]) -> list[str]:
+def chosen_text(chosen: Data) -> list[str]:
     """What a fit states of its errors, in units of the response, and what it chose."""
     roots = {name: in_full(chosen[name] ** 0.5) for name in STATED if name in chosen}
     others = ", ".join(f"{name} {value}" for name, value in chosen.items() if name not in STATED)
     rare = f", {roots['stated_rare_mse']} where the response is rare" if "stated_rare_mse" in roots else ""
-    lines = (
-        [f"stated by the fit for rows it has not seen: RMSE {roots['stated_mse']}{rare}"]
-        if "stated_mse" in roots
-        else []
-    )
-    return lines + ([f"chosen: {others}"] if others else [])
+    lines = [f"chosen: {others}"] if others else []
+    if "stated_mse" in roots:
+        lines.insert(0, f"stated by the fit for rows it has not seen: RMSE {roots['stated_mse']}{rare}")
+    return lines
 
 
-def roles_text(about: Mapping[str, Any]) -> list[str]:
+def roles_text(roles: Mapping[str, str]) -> list[str]:
     """What is to be said of a model that was fitted with weights, groups or times."""
-    return [text.format(column=about[role]) for role, text in ROLES.items() if isinstance(about.get(role), str)]
+    return [ROLES[role].format(column=column) for role, column in roles.items()]
 
 
 def _as_json(value: Any) -> Any:

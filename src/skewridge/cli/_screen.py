@@ -76,10 +76,18 @@ class Screen:
         """Show how far the work is: a bar where a person looks on, now and then a line where nobody does."""
         from skewridge.execution.progress import watched
 
+        last = time.monotonic()
+
+        def write_line(label: str, done: int, total: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= LINE_EVERY:
+                last = time.monotonic()
+                self.step(f"{label}: {done}%" if total == 100 else f"{label}: {done} of {total}")
+
         if self.as_json:
             yield
         elif not sys.stderr.isatty():
-            with watched(self._line()):
+            with watched(write_line):
                 yield
         else:
             from rich.console import Console
@@ -89,18 +97,6 @@ class Screen:
                 task = bars.add_task("", total=None)
                 with watched(lambda label, n, of: bars.update(task, description=label, completed=n, total=of)):
                     yield
-
-    def _line(self) -> Callable[[str, int, int], None]:
-        """What writes a line of progress, every few seconds at most."""
-        last = time.monotonic()
-
-        def write(label: str, done: int, total: int) -> None:
-            nonlocal last
-            if time.monotonic() - last >= LINE_EVERY:
-                last = time.monotonic()
-                self.step(f"{label}: {done}%" if total == 100 else f"{label}: {done} of {total}")
-
-        return write
 
     def _write_json(self, data: dict[str, Any]) -> None:
         _write(sys.stdout, json.dumps({**data, "notes": self._notes}, indent=2, allow_nan=False))

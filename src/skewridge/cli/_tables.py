@@ -6,13 +6,16 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skewridge._atomic import check_target
+from skewridge._messages import listed
 from skewridge._typing import BoolArray, FloatArray
-from skewridge._validation import check_bytes, check_choice
+from skewridge._validation import check_bytes, check_choice, format_bytes
+from skewridge.cli._app import FitOptions, Reading
+from skewridge.cli._screen import Screen
 from skewridge.io.csv_dialect import FOUND, ReadOptions, find_dialect
 from skewridge.io.files import list_files, read_whole
 from skewridge.io.formats import reader_of
@@ -34,13 +37,8 @@ from skewridge.tables.columns import (
 from skewridge.tables.dates import as_days, find_date_format
 from skewridge.tables.encoder import TableEncoder
 
-if TYPE_CHECKING:
-    from skewridge.cli._app import FitOptions, Reading
-    from skewridge.cli._screen import Screen
-
 STDIN = "-"
 SPOKEN = "standard input"
-FILES_NAMED = 3  # whose dialects are reported one by one
 MISSING = ("refuse", "impute", "drop")
 REMEDY = "Add --missing impute or --missing drop, or correct the table."
 TAKEN_AS = {"weight": "sample_weight", "groups": "groups", "time": "order"}  # by `fit` of an estimator
@@ -76,17 +74,13 @@ def check_output(output: str, data: Sequence[str], *others: str) -> None:
     check_target(output, [*others, *(file for file in find_files(data) if file != STDIN)])
 
 
-def bytes_of(source: str) -> int:
-    """The bytes of a file, folder or pattern."""
-    return sum(os.path.getsize(file) for file in find_files([source]))
-
-
-def exceeds_memory(data: Sequence[str], memory_limit: str | None = None) -> bool:
-    """Whether the only file, folder or pattern of a command has more bytes than may be read as a whole."""
+def in_pieces(data: Sequence[str], memory_limit: str | None = None) -> str:
+    """What to say of the only file, folder or pattern of a command that memory does not hold; empty for others."""
     if len(data) != 1 or data[0] == STDIN or "://" in data[0]:
-        return False
+        return ""
     limit = None if memory_limit is None else check_bytes("memory_limit", memory_limit)
-    return not holds_table(bytes_of(data[0]), limit)
+    n_bytes = sum(os.path.getsize(file) for file in find_files(data))
+    return "" if holds_table(n_bytes, limit) else f"{data[0]} has {format_bytes(n_bytes)} and is read in pieces"
 
 
 def read_options(reading: Reading) -> ReadOptions:
@@ -135,20 +129,20 @@ def read_tables(
         own = replace(options, decimal=",") if decimal == "," and file in open_files else options
         return read_whole(file, texts, named, own, plain)
 
-    found = [read(file) for file in files]
-    in_some = _texts_in_some([table for file, (table, _) in zip(files, found, strict=True) if file in csv])
+    found = {file: read(file) for file in files}
+    in_some = _texts_in_some([found[file][0] for file in csv])
     if in_some:  # 007 is no 7 where another file has x07
-        found = [read(file, in_some) if file in csv else own for file, own in zip(files, found, strict=True)]
+        found |= {file: read(file, in_some) for file in csv}
     if note is not None:
-        note_dialects(dict(zip(files, (how for _, how in found), strict=True)), note)
-    frames = [table.to_pandas(ignore_metadata=True) for table, _ in found]
+        note_dialects({file: how for file, (_, how) in found.items()}, note)
+    frames = [found[file][0].to_pandas(ignore_metadata=True) for file in files]
     names = [SPOKEN if file == STDIN else file for file in files]
     for name, frame in zip(names, frames, strict=True):
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
         odd = sorted(set(frame.columns) ^ set(frames[0].columns))
         if odd:
-            listed = ", ".join(map(repr, odd))
-            raise ValueError(f"{name} and {names[0]} differ in the columns {listed}. Make them alike.")
+            differing = ", ".join(map(repr, odd))
+            raise ValueError(f"{name} and {names[0]} differ in the columns {differing}. Make them alike.")
     if len(frames) == 1:
         return as_frame(frames[0]), decimal
     return as_frame(pd.concat([f[frames[0].columns] for f in frames], keys=names, names=["file", "row"])), decimal
@@ -182,8 +176,8 @@ def note_dialects(found: Mapping[str, str], note: Callable[[str], None]) -> None
     """Note how files were read, once for all that were read alike."""
     for how in dict.fromkeys(filter(None, found.values())):
         alike = [SPOKEN if file == STDIN else file for file in found if found[file] == how]
-        listed = ", ".join(alike[:FILES_NAMED]) + (", ..." if len(alike) > FILES_NAMED else "")
-        note(f"read as: {how}" + ("" if len(alike) == len(found) else f" ({listed})"))
+        some = listed(alike, len(alike), ", ...", most=3)
+        note(f"read as: {how}" + ("" if len(alike) == len(found) else f" ({some})"))
 
 
 # Columns and rows to fit to
@@ -196,8 +190,10 @@ def split_names(text: str | None) -> list[str]:
 
 def encoder_of(options: FitOptions) -> Any:
     """The encoder that the options of a fit describe."""
-    orders = [text.partition("=") for text in options.ordinal or ()]
-    kinds = {}
+    orders, kinds = {}, {}
+    for text in options.ordinal or ():
+        name, _, levels = text.partition("=")
+        orders[name.strip()] = split_names(levels) or None
     for text in options.kind or ():
         name, _, kind = text.rpartition("=")
         if not name.strip():
@@ -205,7 +201,7 @@ def encoder_of(options: FitOptions) -> Any:
         kinds[name.strip()] = kind.strip()
     return TableEncoder(
         split_names(options.categorical),
-        {name.strip(): split_names(levels) or None for name, _, levels in orders},
+        orders,
         missing="impute" if options.missing == "impute" else "refuse",
         max_categories=options.max_categories,
         kinds=kinds or None,
@@ -221,15 +217,12 @@ def read_rows(options: FitOptions, encoder: Any, reading: ReadOptions, screen: S
     texts = {*encoder.categorical, *encoder.ordinal, *(name for name, kind in kinds.items() if kind in LISTED)}
     if "groups" in roles and roles["groups"] not in wanted:
         texts.add(roles["groups"])
-    listed = files[0] if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"
-    screen.step(f"Reading {listed}")
-    named = {options.target, *wanted, *excluded, *texts, *kinds, *roles.values()}
-    frame, decimal = read_tables(files, reading, texts=texts, named=named, note=screen.note)
-
+    screen.step("Reading " + (files[0] if len(files) == 1 else f"{len(files)} files, {files[0]} to {files[-1]}"))
     described = [*encoder.categorical, *encoder.ordinal, *kinds]
-    lists = [*wanted, *excluded, *described, *roles.values()]
-    check_columns([options.target, *lists], frame.columns)
-    check_spaces(lists, frame.columns)
+    named = [*wanted, *excluded, *described, *roles.values()]
+    frame, decimal = read_tables(files, reading, texts=texts, named=[options.target, *named], note=screen.note)
+    check_columns([options.target, *named], frame.columns)
+    check_spaces(named, frame.columns)
     names = wanted or [name for name in frame.columns if name not in roles.values()]
     names = [name for name in names if name != options.target and name not in excluded]
     if not names:
@@ -264,6 +257,7 @@ def check_spaces(names: Sequence[str], columns: Any) -> None:
 
 def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[Any, FloatArray]:
     """Return the rows that have a response, and the response."""
+    check_columns([target], frame.columns)
     y = codes_of(Column(target, "number"), frame[target])
     if missing == "refuse":
         refuse_missing(frame[[target]], REMEDY)
@@ -278,27 +272,22 @@ def with_target(frame: Any, target: str, missing: str, screen: Screen) -> tuple[
 def response_of(data: Sequence[str], target: str, reading: Reading, screen: Screen) -> tuple[Any, FloatArray]:
     """The other columns, of which only the number matters here, and the response where it is known."""
     frame, _ = read_tables(find_files(data), read_options(reading), named=[target], note=screen.note)
-    check_columns([target], frame.columns)
     frame, y = with_target(frame, target, "drop", screen)
     return frame.drop(columns=target), y
 
 
 def complete_rows(features: Any, missing: str, screen: Screen) -> BoolArray:
     """Return which rows are to be used, (n,), all but with "drop", and note what becomes of the others."""
-    if missing == "refuse":
+    if check_choice("--missing", missing, MISSING) == "refuse":
         refuse_missing(features, REMEDY)
-    counts, n_rows = count_missing(features)
-    complete = np.ones(len(features), dtype=bool)
-    if not counts:
-        return complete
-    listed = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-    told = f"{n_rows} of {len(features)} rows have missing values"
-    if missing != "drop":
-        screen.note(f"{told}, which are imputed ({listed}).")
-        return complete
+    n_rows, told, each = count_missing(features)
+    if n_rows and missing == "impute":
+        screen.note(f"{told}, which are imputed ({each}).")
+    if not n_rows or missing == "impute":
+        return np.ones(len(features), dtype=bool)
     if n_rows == len(features):
-        raise ValueError(f"Every row has missing values ({listed}): --missing drop leaves none.")
-    screen.note(f"{told} and are left out ({listed}).")
+        raise ValueError(f"Every row has missing values ({each}): --missing drop leaves none.")
+    screen.note(f"{told} and are left out ({each}).")
     return ~features.isna().any(axis=1).to_numpy()
 
 

@@ -120,19 +120,19 @@ def _letters(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold())) or name
 
 
-def count_missing(X: Any) -> tuple[dict[str, int], int]:
-    """How many values every column lacks, for columns that lack any, and how many rows lack one."""
+def count_missing(X: Any) -> tuple[int, str, str]:
+    """How many rows lack a value, this in words, and how many every column lacks, for columns that lack any."""
     lacking = X.isna()
-    counts = lacking.sum()
-    return {name: int(count) for name, count in counts[counts > 0].items()}, int(lacking.any(axis=1).sum())
+    counts, n_rows = lacking.sum(), int(lacking.any(axis=1).sum())
+    each = ", ".join(f"{name!r}: {count}" for name, count in counts[counts > 0].items())
+    return n_rows, f"{n_rows} of {len(X)} rows have missing values", each
 
 
 def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impute'.") -> None:
     """Raise where values are missing, with a count."""
-    counts, n_rows = count_missing(X)
-    if counts:
-        each = ", ".join(f"{name!r}: {count}" for name, count in counts.items())
-        raise ValueError(f"{n_rows} of {len(X)} rows have missing values ({each}). {remedy}")
+    n_rows, told, each = count_missing(X)
+    if n_rows:
+        raise ValueError(f"{told} ({each}). {remedy}")
 
 
 def row_label(rows: Any, place: int, first: int = 1) -> str:
