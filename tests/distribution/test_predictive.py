@@ -3,7 +3,6 @@ import pytest
 
 from skewridge.distribution.intervals import calibration_of
 from skewridge.distribution.predictive import (
-    OutputDistribution,
     PointMasses,
     PredictiveDistribution,
     point_masses,
@@ -28,13 +27,13 @@ def rained(n=4000, seed=0):
 
 def mixed(f, y, new):
     masses = point_masses(f, y, np.ones(len(y)), ALL, np.ones(len(y)), "fresh")
-    return OutputDistribution(new, np.ones(len(new)), masses.rest.shape, masses, low=0.0)
+    return PredictiveDistribution(new, np.ones(len(new)), masses.rest.shape, masses, low=0.0)
 
 
 class TestWithoutPointMasses:
     def test_rows_shift_and_scale_one_distribution(self):
         shape = calibrated().shape
-        found = PredictiveDistribution(OutputDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), shape))
+        found = PredictiveDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), shape)
         levels = np.array([0.1, 0.5, 0.999])
         q = found.quantile(levels)
         assert q[1] == pytest.approx(10.0 + 2.0 * q[0])
@@ -42,7 +41,7 @@ class TestWithoutPointMasses:
         assert found.sf(10.0) == pytest.approx(1.0 - found.cdf(10.0))
 
     def test_mean_sd_and_draws_agree(self):
-        found = PredictiveDistribution(OutputDistribution(np.array([3.0]), np.array([2.0]), calibrated().shape))
+        found = PredictiveDistribution(np.array([3.0]), np.array([2.0]), calibrated().shape)
         drawn = found.sample(20_000, random_state=0)
         assert drawn.shape == (1, 20_000)
         assert found.mean() == pytest.approx(drawn.mean(axis=1), abs=0.06)
@@ -51,19 +50,18 @@ class TestWithoutPointMasses:
         assert found.expected(lambda y: y**2) == pytest.approx(found.mean() ** 2 + found.sd() ** 2)
 
     def test_many_rows_are_taken_in_blocks(self, monkeypatch):
-        one = OutputDistribution(np.arange(50.0), np.ones(50), calibrated().shape)
-        whole = PredictiveDistribution(one).quantile([0.2, 0.7])
+        one = PredictiveDistribution(np.arange(50.0), np.ones(50), calibrated().shape)
+        whole = one.quantile([0.2, 0.7])
         monkeypatch.setattr("skewridge.distribution.predictive.BLOCK", 7)
-        assert np.array_equal(PredictiveDistribution(one).quantile([0.2, 0.7]), whole)
+        assert np.array_equal(one.quantile([0.2, 0.7]), whole)
 
     def test_given_bounds_hold(self):
-        one = OutputDistribution(np.zeros(1), np.ones(1), calibrated().shape, None, low=-0.5, high=1.0)
-        found = PredictiveDistribution(one)
+        found = PredictiveDistribution(np.zeros(1), np.ones(1), calibrated().shape, None, low=-0.5, high=1.0)
         assert found.quantile([0.001, 0.999])[0].tolist() == [-0.5, 1.0]
         assert found.cdf([-0.6, 1.0])[0].tolist() == [0.0, 1.0]
 
     def test_what_is_asked_for_is_checked(self):
-        found = PredictiveDistribution(OutputDistribution(np.zeros(2), np.ones(2), calibrated().shape))
+        found = PredictiveDistribution(np.zeros(2), np.ones(2), calibrated().shape)
         with pytest.raises(ValueError, match=r"levels must lie above 0 and below 1; got 1.5"):
             found.quantile([0.5, 1.5])
         with pytest.raises(ValueError, match="t must be numbers; got nan at place 0"):
@@ -98,17 +96,17 @@ class TestPointMasses:
     def test_the_probability_of_none_is_right(self):
         new, truth = rained(seed=1)
         found = mixed(*rained(), new)
-        none = found.cdf(np.zeros((len(new), 1)))[:, 0]
+        none = found.cdf(0.0)
         for part in np.array_split(np.argsort(new), 5):
             assert none[part].mean() == pytest.approx(np.mean(truth[part] == 0), abs=0.04)
 
     def test_quantiles_and_probabilities_are_one_distribution(self):
         new, levels = np.linspace(0.05, 0.95, 19), np.linspace(0.01, 0.99, 99)
         found = mixed(*rained(), new)
-        q = found.quantile(np.broadcast_to(levels, (19, 99)))
+        q = found.quantile(levels)
         assert np.all(np.diff(q, axis=1) >= 0)
         assert q.min() == 0.0
-        p = found.cdf(q)
+        p = np.array([mixed(*rained(), new[[i]]).cdf(own)[0] for i, own in enumerate(q)])
         assert np.all(p >= levels - 1e-9)  # at a point mass it is above
         inside = q > 0
         assert p[inside] == pytest.approx(np.broadcast_to(levels, q.shape)[inside], abs=1e-6)
@@ -134,18 +132,18 @@ class TestPointMasses:
         f = random.random(3000)
         y = (random.random(3000) < f).astype(float)
         masses = point_masses(f, y, np.ones(3000), ALL, np.ones(3000), "fresh")
-        found = OutputDistribution(np.array([0.1, 0.9]), np.ones(2), None, masses)
+        found = PredictiveDistribution(np.array([0.1, 0.9]), np.ones(2), None, masses)
         assert masses.rest is None
-        assert found.quantile(np.full((2, 1), 0.5)).ravel().tolist() == [0.0, 1.0]
-        assert found.cdf(np.zeros((2, 1))).ravel() == pytest.approx([0.9, 0.1], abs=0.06)
-        assert found.cdf(np.ones((2, 1))).ravel() == pytest.approx([1.0, 1.0])
+        assert found.quantile(0.5).tolist() == [0.0, 1.0]
+        assert found.cdf(0.0) == pytest.approx([0.9, 0.1], abs=0.06)
+        assert found.cdf(1.0) == pytest.approx([1.0, 1.0])
 
     def test_a_cap_is_no_end_of_a_smooth_tail(self):
         random = np.random.default_rng(0)
         f = random.random(4000)
         y = np.minimum(f + 0.2 * random.normal(size=4000), 1.0)
         masses = point_masses(f, y, np.ones(4000), ALL, np.ones(4000), "fresh")
-        found = OutputDistribution(f, np.ones(4000), masses.rest.shape, masses, high=1.0)
-        at_cap = 1.0 - found.cdf(np.full((4000, 1), 1.0 - 1e-9))[:, 0]
+        found = PredictiveDistribution(f, np.ones(4000), masses.rest.shape, masses, high=1.0)
+        at_cap = 1.0 - found.cdf(1.0 - 1e-9)
         assert masses.values.tolist() == [1.0]
         assert at_cap.mean() == pytest.approx(np.mean(y == 1.0), abs=0.01)

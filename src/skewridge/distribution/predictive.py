@@ -68,9 +68,12 @@ class PointMasses:
         return low, np.where(above.any(axis=1), np.maximum(high, most), high)
 
 
-@dataclass(frozen=True)
-class OutputDistribution:
-    """The distribution of one output at n rows of such predictions and scales, f(x) and s(x), (n,) each.
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictiveDistribution:
+    """The distribution of y at n rows of such predictions and scales, f(x) and s(x), (n,) each.
+
+    Made by ``predict_distribution`` of a fitted estimator. Levels and thresholds are numbers, or
+    arrays (L,): results are (n,) or (n, L).
 
     y stays between low and high, and on the grid of such an origin and step, such as whole numbers; the step is 0 where
     there is none. shape is None where y has point masses alone.
@@ -88,18 +91,90 @@ class OutputDistribution:
     def __len__(self) -> int:
         return len(self.prediction)
 
-    def some(self, rows: slice) -> OutputDistribution:
+    def __repr__(self) -> str:
+        return f"<PredictiveDistribution of {len(self)} rows>"
+
+    def quantile(self, levels: Any) -> FloatArray:
+        """Return the least y with P(y' <= y) >= level, for levels in ]0, 1[."""
+        return self._by_blocks(check_levels(levels), PredictiveDistribution._quantiles)
+
+    def cdf(self, t: Any) -> FloatArray:
+        """Return P(y <= t)."""
+        return self._by_blocks(check_thresholds("t", t), PredictiveDistribution._probabilities)
+
+    def sf(self, t: Any) -> FloatArray:
+        """Return P(y > t)."""
+        return 1.0 - self.cdf(t)
+
+    def mean(self) -> FloatArray:
+        """Return the mean, over 1,000 levels; it may differ a little from ``predict``."""
+        return self.expected(lambda values: values)
+
+    def sd(self) -> FloatArray:
+        """Return the standard deviation, over 1,000 levels: finite also where the tail has none."""
+
+        def deviation(values: FloatArray) -> FloatArray:
+            about = values - values.mean(axis=1, keepdims=True)
+            largest = np.abs(about).max(axis=1, keepdims=True)
+            unit = np.where(largest > 0.0, largest, 1.0)  # squares of smaller numbers would underflow
+            return unit[:, 0] * np.sqrt(np.mean((about / unit) ** 2, axis=1))
+
+        return self._by_blocks(GRID, lambda part, levels: deviation(part._quantiles(levels)))
+
+    def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
+        """Return draws of y, (n, size), independent of one another."""
+        generator = random_state if isinstance(random_state, DRAWS) else np.random.default_rng(random_state)
+        uniform = generator.random((len(self), size))
+        return self._quantiles(np.maximum(uniform, TINY))
+
+    def expected(self, value: Callable[[FloatArray], Any]) -> FloatArray:
+        """Return the mean of ``value(y)``, a function of arrays, over 1,000 levels."""
+
+        def mean(values: FloatArray) -> FloatArray:
+            found = np.asarray(value(values), dtype=np.float64)
+            if found.shape not in ((), values.shape):
+                raise ValueError(
+                    "A function of responses must return one number for each of them, of shape "
+                    f"{values.shape}; got {found.shape}."
+                )
+            return np.broadcast_to(found, values.shape).mean(axis=1)
+
+        return self._by_blocks(GRID, lambda part, levels: mean(part._quantiles(levels)))
+
+    def plot(self, row: int = 0, ax: Any = None) -> Any:
+        """Draw P(y > t) of one row against t; return the axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(layout="constrained")
+        levels = np.linspace(0.001, 0.999, 999)
+        ax.step(self._some(slice(row, row + 1))._quantiles(levels[None])[0], 1.0 - levels, where="post")
+        ax.set(xlabel="t", ylabel="P(y > t)", ylim=(0.0, 1.0))
+        return ax
+
+    def _by_blocks(
+        self, columns: FloatArray, ask: Callable[[PredictiveDistribution, FloatArray], FloatArray]
+    ) -> FloatArray:
+        """What rows answer, asked for the same numbers (L,), in blocks of rows that are small enough."""
+        asked = np.atleast_1d(columns)
+        size = max(1, BLOCK // max(len(asked), 1))
+        parts = [self._some(slice(start, start + size)) for start in range(0, max(len(self), 1), size)]
+        answers = [ask(part, np.broadcast_to(asked, (len(part), len(asked)))) for part in parts]
+        found = np.concatenate(answers)
+        return found[..., 0] if columns.ndim == 0 else found
+
+    def _some(self, rows: slice) -> PredictiveDistribution:
         """The distribution at some of the rows."""
         return replace(self, prediction=self.prediction[rows], scale=self.scale[rows])
 
-    def quantile(self, levels: FloatArray) -> FloatArray:
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
         """Return the least y with P(y' <= y) >= level, for levels of every row, (n, L)."""
         found = self._smooth_quantile(levels) if self.masses is None else self._mixed_quantile(levels, self.masses)
         if self.step:  # what rounds to a value of the grid is that value
             found = self.origin + self.step * np.ceil((found - self.origin) / self.step - 0.5 - GRID_EPS)
         return np.clip(found, self.low, self.high)
 
-    def cdf(self, t: FloatArray) -> FloatArray:
+    def _probabilities(self, t: FloatArray) -> FloatArray:
         """Return P(y <= t), for thresholds of every row, (n, T)."""
         if self.step:
             t = self.origin + self.step * (np.floor((t - self.origin) / self.step + GRID_EPS) + 0.5)
@@ -162,92 +237,6 @@ class OutputDistribution:
             return out
         inner = (levels - passed) / np.where(left > 0.0, left, 1.0)
         return np.where(between, self._smooth_quantile(np.clip(inner, TINY, 1.0 - EPS)), out)
-
-
-class PredictiveDistribution:
-    """The distribution of y at n rows.
-
-    Made by ``predict_distribution`` of a fitted estimator. Levels and thresholds are numbers, or
-    arrays (L,): results are (n,) or (n, L).
-    """
-
-    def __init__(self, own: OutputDistribution) -> None:
-        self._own = own
-
-    def __len__(self) -> int:
-        return len(self._own)
-
-    def __repr__(self) -> str:
-        return f"<PredictiveDistribution of {len(self)} rows>"
-
-    def quantile(self, levels: Any) -> FloatArray:
-        """Return the least y with P(y' <= y) >= level, for levels in ]0, 1[."""
-        return self._by_blocks(check_levels(levels), lambda part, asked: part.quantile(asked))
-
-    def cdf(self, t: Any) -> FloatArray:
-        """Return P(y <= t)."""
-        return self._by_blocks(check_thresholds("t", t), lambda part, asked: part.cdf(asked))
-
-    def sf(self, t: Any) -> FloatArray:
-        """Return P(y > t)."""
-        return 1.0 - self.cdf(t)
-
-    def mean(self) -> FloatArray:
-        """Return the mean, over 1,000 levels; it may differ a little from ``predict``."""
-        return self.expected(lambda values: values)
-
-    def sd(self) -> FloatArray:
-        """Return the standard deviation, over 1,000 levels: finite also where the tail has none."""
-
-        def deviation(values: FloatArray) -> FloatArray:
-            about = values - values.mean(axis=1, keepdims=True)
-            largest = np.abs(about).max(axis=1, keepdims=True)
-            unit = np.where(largest > 0.0, largest, 1.0)  # squares of smaller numbers would underflow
-            return unit[:, 0] * np.sqrt(np.mean((about / unit) ** 2, axis=1))
-
-        return self._by_blocks(GRID, lambda part, levels: deviation(part.quantile(levels)))
-
-    def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
-        """Return draws of y, (n, size), independent of one another."""
-        generator = random_state if isinstance(random_state, DRAWS) else np.random.default_rng(random_state)
-        uniform = generator.random((len(self), size))
-        return self._own.quantile(np.maximum(uniform, TINY))
-
-    def expected(self, value: Callable[[FloatArray], Any]) -> FloatArray:
-        """Return the mean of ``value(y)``, a function of arrays, over 1,000 levels."""
-
-        def mean(values: FloatArray) -> FloatArray:
-            found = np.asarray(value(values), dtype=np.float64)
-            if found.shape not in ((), values.shape):
-                raise ValueError(
-                    "A function of responses must return one number for each of them, of shape "
-                    f"{values.shape}; got {found.shape}."
-                )
-            return np.broadcast_to(found, values.shape).mean(axis=1)
-
-        return self._by_blocks(GRID, lambda part, levels: mean(part.quantile(levels)))
-
-    def plot(self, row: int = 0, ax: Any = None) -> Any:
-        """Draw P(y > t) of one row against t; return the axes."""
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(layout="constrained")
-        levels = np.linspace(0.001, 0.999, 999)
-        ax.step(self._own.some(slice(row, row + 1)).quantile(levels[None])[0], 1.0 - levels, where="post")
-        ax.set(xlabel="t", ylabel="P(y > t)", ylim=(0.0, 1.0))
-        return ax
-
-    def _by_blocks(
-        self, columns: FloatArray, ask: Callable[[OutputDistribution, FloatArray], FloatArray]
-    ) -> FloatArray:
-        """What rows answer, asked for the same numbers (L,), in blocks of rows that are small enough."""
-        asked = np.atleast_1d(columns)
-        size = max(1, BLOCK // max(len(asked), 1))
-        parts = [self._own.some(slice(start, start + size)) for start in range(0, max(len(self), 1), size)]
-        answers = [ask(part, np.broadcast_to(asked, (len(part), len(asked)))) for part in parts]
-        found = np.concatenate(answers)
-        return found[..., 0] if columns.ndim == 0 else found
 
 
 def check_levels(levels: Any) -> FloatArray:

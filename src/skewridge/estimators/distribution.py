@@ -58,7 +58,7 @@ class DistributionMixin(IntervalMixin):
                 "were kept back."
             )
         scale = self._scale(X, prediction)
-        return PredictiveDistribution(self._error_model.distribution(self.calibration_, prediction, scale))
+        return self._error_model.distribution(self.calibration_, prediction, scale)
 
     def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.5, 0.95)) -> FloatArray:
         """Return quantiles of y: the least value that y stays below, or at, with probability ``level``.

@@ -12,7 +12,7 @@ import numpy as np
 from skewridge._typing import FloatArray, PicklesFields
 from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen
-from skewridge.distribution.predictive import OutputDistribution, PointMasses, lattice_of, point_masses
+from skewridge.distribution.predictive import PointMasses, PredictiveDistribution, lattice_of, point_masses
 from skewridge.estimators.bounds import as_bounds
 from skewridge.execution.context import on_threads
 from skewridge.two_levels.noise import fit_noise, noise_scale
@@ -37,12 +37,12 @@ class ErrorModel(PicklesFields):
     origin: float = 0.0
     step: float = 0.0
 
-    def distribution(self, calibration: Calibration, f: FloatArray, scale: FloatArray) -> OutputDistribution:
+    def distribution(self, calibration: Calibration, f: FloatArray, scale: FloatArray) -> PredictiveDistribution:
         """The distribution of y at rows with such predictions and scales, (n,) each."""
         own = calibration if self.masses is None else self.masses.rest
         shape = None if own is None else own.shape
         limits = self.low, self.high, self.origin, self.step
-        return OutputDistribution(f, scale, shape, self.masses, *limits)
+        return PredictiveDistribution(f, scale, shape, self.masses, *limits)
 
 
 class ErrorModels:
