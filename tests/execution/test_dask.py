@@ -199,15 +199,6 @@ def test_two_levels_collect_what_a_cluster_holds_and_predict_there(client, rows,
         fit_source(clone(estimator).set_params(memory_limit="1MB"), folder, target="y")
 
 
-def test_several_outputs_of_a_collection_are_predicted(client, rows):
-    da = pytest.importorskip("dask.array")
-    X, Y = rows[0][:3000, :3], np.c_[rows[1], -rows[1]][:3000]
-    model = clone(SMALL[0]).fit(X, Y)
-    lazy = model.predict(da.from_array(X, chunks=(1000, 3)))
-    assert lazy.shape == (3000, 2)
-    assert np.array_equal(lazy.compute(), model.predict(X))
-
-
 def test_predictions_are_made_on_workers_and_written_here(client, folder, rows, tmp_path):
     model = clone(SMALL[0]).fit(*rows)
     out = predict_source(model, folder, tmp_path / "out.parquet", features=NAMES)

@@ -176,7 +176,7 @@ def test_a_stream_that_is_closed_does_not_end_a_fit():
     stream.close()
     clock.now = 10.0
     lines.show("cells", 50, 100)
-    lines.finish()
+    lines.end()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache, wraps
 from itertools import islice, pairwise
 from operator import getitem
 from typing import Any
@@ -19,11 +20,11 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice
+from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, Span, Table
 from skewridge.execution.context import Engine, current, using
-from skewridge.execution.dask_tasks import call, join_pieces, map_blocks, packed, split_block, sum_blocks, take_rows
-from skewridge.execution.memory import worker_task_bytes
-from skewridge.execution.passes import FAN_IN, tree_sum
+from skewridge.execution.memory import keep_freed, worker_task_bytes
+from skewridge.execution.passes import FAN_IN, read_blocks, tree_sum
 
 RETRIES = 2  # of a task that fails
 SMALL_BYTES = 1 << 17  # of a function that travels with every task; a larger one is a task's result
@@ -60,12 +61,21 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
         with using(engine=None, is_named=True):
             yield
         return
-    client, is_mine = _client(address)
+    try:
+        from distributed import Client, default_client
+    except ImportError as error:
+        raise ImportError("use_engine('dask') needs Dask: pip install 'skewridge[dask]'.") from error
+    try:
+        client = default_client() if address is None else Client(address, set_as_default=False)
+    except ValueError as error:
+        raise ValueError(
+            "use_engine('dask') found no running distributed.Client. Start one, or pass the scheduler's address."
+        ) from error
     try:
         with client.as_current(), using(engine=DaskEngine(client), is_named=True):
             yield
     finally:
-        if is_mine:
+        if address is not None:
             client.close()
 
 
@@ -85,22 +95,6 @@ def engine_at_hand() -> Engine | None:
         return DaskEngine(default_client())
     except ValueError:
         return None
-
-
-def _client(address: Any) -> tuple[Any, bool]:
-    """A Client, and whether it was made here."""
-    try:
-        from distributed import Client, default_client
-    except ImportError as error:
-        raise ImportError("use_engine('dask') needs Dask: pip install 'skewridge[dask]'.") from error
-    if address is not None:
-        return Client(address, set_as_default=False), True
-    try:
-        return default_client(), False
-    except ValueError as error:
-        raise ValueError(
-            "use_engine('dask') found no running distributed.Client. Start one, or pass the scheduler's address."
-        ) from error
 
 
 class DaskEngine:
@@ -129,7 +123,10 @@ class DaskEngine:
         self, task: Callable[..., Any], tables: Sequence[RowData], pieces: Sequence[Sequence[Span]]
     ) -> Iterator[Any]:
         """For every piece, what its spans give, added up."""
-        recipe, size = self._recipe(task), self._sum_size(pieces)
+        recipe, size = self._recipe(task), FAN_IN  # blocks of a task: whole subtrees, and tasks enough for all threads
+        n_blocks = sum(len(piece) for piece in pieces)
+        while size * FAN_IN <= MOST_BLOCKS and n_blocks >= size * FAN_IN * AHEAD * self.n_threads:
+            size *= FAN_IN
         at_once = max(2, AHEAD * self.n_threads * size // max(1, len(pieces[0]))) if pieces else 1
 
         def total(piece: Sequence[Span]) -> Any:
@@ -140,13 +137,6 @@ class DaskEngine:
             return parts[0]
 
         return self._in_order((total(piece) for piece in pieces), at_once)
-
-    def _sum_size(self, pieces: Sequence[Sequence[Span]]) -> int:
-        """Blocks of a task: whole subtrees, and tasks enough for all threads."""
-        n_blocks, size = sum(len(piece) for piece in pieces), FAN_IN
-        while size * FAN_IN <= MOST_BLOCKS and n_blocks >= size * FAN_IN * AHEAD * self.n_threads:
-            size *= FAN_IN
-        return size
 
     def shuffle(
         self,
@@ -236,13 +226,18 @@ def rounds(n_bytes: Sequence[float], most: float, fewest: int) -> list[list[int]
 
 def _awake(client: Any) -> list[tuple[int, float]]:
     """Threads and memory of every worker; a cluster without any is given a task, for which adaptive ones start some."""
-    workers: list[tuple[int, float]] = client.run_on_scheduler(_worker_sizes)
+
+    def sizes(dask_scheduler: Any) -> list[tuple[int, float]]:
+        workers = dask_scheduler.workers.values()
+        return [(max(1, own.nthreads), float(own.memory_limit or np.inf)) for own in workers]  # no limit is infinite
+
+    workers: list[tuple[int, float]] = client.run_on_scheduler(sizes)
     if workers:
         return workers
     knock = client.submit(int, pure=False)
     try:
         client.wait_for_workers(1, timeout=WAKING)
-        return list(client.run_on_scheduler(_worker_sizes))
+        return list(client.run_on_scheduler(sizes))
     except TimeoutError as error:
         raise RuntimeError(
             f"The Dask cluster has no workers, and none came within {WAKING:g} s of a task. Start some, as with "
@@ -252,7 +247,94 @@ def _awake(client: Any) -> list[tuple[int, float]]:
         knock.cancel()
 
 
-def _worker_sizes(dask_scheduler: Any) -> list[tuple[int, float]]:
-    """Threads and memory of every worker; no limit is infinite."""
-    workers = dask_scheduler.workers.values()
-    return [(max(1, w.nthreads), float(w.memory_limit or np.inf)) for w in workers]
+# Tasks of workers: functions and rows come as bytes, as results of other tasks, or as chunks to read
+
+
+def packed(value: Any) -> bytes:
+    """A value as bytes; functions with what they close over."""
+    import cloudpickle
+
+    found: bytes = cloudpickle.dumps(value)
+    return found
+
+
+def at_work(task: Callable[..., Any]) -> Callable[..., Any]:
+    """A thread of a worker does a task with one BLAS thread, and uses again what others have freed."""
+
+    @wraps(task)
+    def do(*given: Any) -> Any:
+        keep_freed()
+        with one_blas_thread():
+            return task(*given)
+
+    return do
+
+
+@at_work
+def call(recipe: Any, item: bytes) -> Any:
+    """task(item)."""
+    return _function(recipe)(pickle.loads(item))
+
+
+@at_work
+def map_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> list[Any]:
+    """task(rows, ...) for every block."""
+    return [_function(recipe)(*block) for block in _blocks(handles, rest)]
+
+
+@at_work
+def sum_blocks(recipe: Any, handles: list[list[Any]], rest: bytes) -> Any:
+    """Add up the results of blocks."""
+    return tree_sum(_function(recipe)(*block) for block in _blocks(handles, rest))
+
+
+@at_work
+def split_block(recipe: Any, handles: list[list[Any]], rest: bytes, numbers: Sequence[int]) -> list[Any]:
+    """split(numbers, rows, ...) of one block."""
+    pieces: list[Any] = _function(recipe)(numbers, *next(_blocks(handles, rest)))
+    return pieces
+
+
+@at_work
+def join_pieces(join: bytes, pieces: list[Any]) -> Any:
+    """join(pieces)."""
+    return pickle.loads(join)(pieces)
+
+
+def take_rows(handle: Any, places: bytes) -> FloatArray:
+    """Some rows of a chunk."""
+    return _whole(handle)[pickle.loads(places)]
+
+
+@lru_cache(maxsize=8)
+def _unpacked(recipe: bytes) -> Any:
+    return pickle.loads(recipe)
+
+
+def _function(recipe: Any) -> Callable[..., Any]:
+    """A function that came with the task, or that another task has made."""
+    function: Callable[..., Any] = _unpacked(recipe) if isinstance(recipe, bytes) else recipe
+    return function
+
+
+def _whole(handle: Any) -> FloatArray:
+    """A chunk's rows: sent as they are, or read here."""
+    rows: FloatArray = handle if isinstance(handle, np.ndarray) else handle.read()
+    return rows
+
+
+def _blocks(handles: list[list[Any]], rest: bytes) -> Iterator[tuple[FloatArray, ...]]:
+    """The tables' rows block by block: chunks that are read here or were sent, and arrays that came along."""
+    known, spans = pickle.loads(rest)
+
+    def rows(own: list[Any], what: Any) -> FloatArray:
+        if not own:
+            return what
+        cuts, transforms = what
+        parts = [_whole(handle)[low:high] for handle, (low, high) in zip(own, cuts, strict=True)]
+        found = np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        for transform in transforms:
+            found = transform(found)
+        return found
+
+    return read_blocks([rows(own, what) for own, what in zip(handles, known, strict=True)], spans)

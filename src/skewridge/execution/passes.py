@@ -74,9 +74,20 @@ def sum_rows(
     pieces = [piece for run_ in runs for piece in run_]
     left = [i for i in range(len(pieces)) if store is None or i not in store]
     new = _piece_sums(task, tables, [pieces[i] for i in left], label)
-    sums = iter(_all_pieces(len(pieces), set(left), new, store))
+
+    def kept_and_new() -> Iterator[Result]:
+        for i in range(len(pieces)):
+            if store is not None and i in store:
+                yield store.kept(i)
+                continue
+            piece = next(new)
+            if store is not None:
+                store.keep(i, piece)
+            yield piece
+
+    sums = kept_and_new()
     found = [tree_sum(islice(sums, len(run_))) for run_ in runs]
-    next(sums, None)  # let the pass end
+    next(new, None)  # let the pass end
     if store is not None:
         store.finish(found)
     return found
@@ -143,7 +154,11 @@ def pieces_of(blocks: list[Span], most: int = MOST_PIECES) -> list[list[Span]]:
 
 def read_blocks(tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[tuple[FloatArray, ...]]:
     """Yield the tables' rows block by block: views of arrays, and tables chunk by chunk."""
-    return zip(*(_reader(table, spans) for table in tables), strict=True)
+
+    def blocks(table: RowData) -> Iterator[FloatArray]:
+        return table.blocks(spans) if isinstance(table, Table) else (table[first:last] for first, last in spans)
+
+    return zip(*map(blocks, tables), strict=True)
 
 
 def extremes(X: RowData) -> FloatArray:
@@ -154,10 +169,6 @@ def extremes(X: RowData) -> FloatArray:
 
     found = np.array(list(map_rows(block, [X], "ranges")))
     return np.array([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
-
-
-def _reader(table: RowData, spans: Sequence[Span]) -> Iterator[FloatArray]:
-    return table.blocks(spans) if isinstance(table, Table) else (table[first:last] for first, last in spans)
 
 
 def _push(levels: list[list[Any]], level: int, part: Any) -> None:
@@ -190,19 +201,6 @@ def _piece_sums(
     for piece in pieces:
         yield tree_sum(islice(results, len(piece)))
     next(results, None)
-
-
-def _all_pieces(n_pieces: int, left: set[int], new: Iterator[Result], store: Any) -> Iterator[Result]:
-    """Yield every piece's sum in order: those that were kept, and new ones, which then are."""
-    for i in range(n_pieces):
-        if i in left:
-            piece = next(new)
-            if store is not None:
-                store.keep(i, piece)
-            yield piece
-        else:
-            yield store.kept(i)
-    next(new, None)
 
 
 def stamp_rows(X: Table) -> Table:

@@ -90,15 +90,14 @@ def followed(verbose: Any, clock: Callable[[], float] = time.monotonic) -> Itera
         yield
         return
     shown = shown_on(sys.stderr, clock) if verbose and sys.stderr is not None else None
-    token = _STAGE.set(Stage([own for own in (watcher, shown and shown.show) if own]))
+    token, failed = _STAGE.set(Stage([own for own in (watcher, shown and shown.show) if own])), True
     try:
         yield
-        if shown:
-            shown.finish()
+        failed = False
     finally:
         _STAGE.reset(token)
         if shown:
-            shown.close()
+            shown.end(failed)
 
 
 def stage_here() -> Stage | None:
@@ -140,7 +139,7 @@ class Lines:
     >>> lines.show("cells", 5, 100)
     >>> lines.show("cells", 25, 100)
     [skewridge] cells: 25%, 5 s
-    >>> lines.finish()
+    >>> lines.end()
     [skewridge] done: 100%, 20 s
     """
 
@@ -158,14 +157,11 @@ class Lines:
             self._tenth = tenth
             self._write(f"{label}: {100 * done // total}%, {duration(elapsed)}")
 
-    def finish(self) -> None:
-        """Say that all is done."""
+    def end(self, failed: bool = False) -> None:
+        """Say that all is done, unless the fit has failed."""
         elapsed = self._clock() - self._start
-        if elapsed >= SILENT:
+        if elapsed >= SILENT and not failed:
             self._write(f"done: 100%, {duration(elapsed)}")
-
-    def close(self) -> None:
-        """Lines need no tidying up."""
 
     def _write(self, text: str) -> None:
         try:
@@ -193,10 +189,7 @@ class Bar:
             self._bars.start()
         self._bars.update(self._task, description=label, completed=done, total=total)
 
-    def finish(self) -> None:
-        """The bar goes when it is closed."""
-
-    def close(self) -> None:
+    def end(self, failed: bool = False) -> None:
         """Leave the terminal as it was."""
         if self._shown:
             self._bars.stop()
@@ -204,12 +197,10 @@ class Bar:
 
 def shown_on(stream: TextIO, clock: Callable[[], float]) -> Lines | Bar:
     """A bar in a terminal where rich is installed, else lines."""
-    if stream.isatty():
-        try:
-            return Bar(stream, clock)
-        except ImportError:
-            pass
-    return Lines(stream, clock)
+    try:
+        return Bar(stream, clock) if stream.isatty() else Lines(stream, clock)
+    except ImportError:
+        return Lines(stream, clock)
 
 
 def duration(seconds: float) -> str:

@@ -20,7 +20,7 @@ from skewridge.cells.partition import guided_cell_size, guided_partitions
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.settings import CenterSettings
 from skewridge.execution.context import current, on_threads, run, using
-from skewridge.execution.heap import give_back
+from skewridge.execution.memory import give_back
 from skewridge.execution.passes import predict_rows
 from skewridge.execution.progress import stage
 from skewridge.features.forms import FeatureForms, learn_forms
