@@ -46,12 +46,11 @@ def _stated_and_real(case: ReportInput) -> Data:
     found: Data = {}
     for kind, rows in case.regions.items():
         stated, squares, chance = getattr(case.risk, f"{kind}mse"), case.error[rows] ** 2, chances[kind]
-        known_both = stated is not None and np.isfinite(stated) and len(squares) > 1
         found |= {f"{kind}stated": None, f"{kind}real": None, f"{kind}off": False}
-        if known_both:
+        if stated is not None and np.isfinite(stated) and len(squares) > 1:
             own = np.std(squares) / np.sqrt(len(squares))
             both = np.hypot(own, chance if chance is not None and np.isfinite(chance) else 0.0)
-            found[f"{kind}stated"], found[f"{kind}real"] = np.sqrt(stated), np.sqrt(squares.mean())
+            found |= {f"{kind}stated": np.sqrt(stated), f"{kind}real": np.sqrt(squares.mean())}
             found[f"{kind}off"] = abs(squares.mean() - stated) > FAR * both
     return found
 
@@ -164,8 +163,8 @@ def _parts(case: ReportInput, place: int) -> Data:
     gap = np.isnan(codes)
     parts: list[tuple[str | None, BoolArray]] = []
     if kind == "level":
-        found, counts = np.unique(codes[~gap], return_counts=True)
-        most = found[np.argsort(-counts, kind="stable")][: N_FIFTHS - 1 if len(found) > N_FIFTHS else N_FIFTHS]
+        texts, counts = np.unique(codes[~gap], return_counts=True)
+        most = texts[np.argsort(-counts, kind="stable")][: N_FIFTHS - 1 if len(texts) > N_FIFTHS else N_FIFTHS]
         parts += [(levels[int(code)][:LONGEST], codes == code) for code in most]
         parts.append(("others", ~np.isin(codes, most)))
     else:
@@ -177,12 +176,13 @@ def _parts(case: ReportInput, place: int) -> Data:
     for level, rows in parts:
         if not rows.any():
             continue
-        band = {"low": None, "high": None, "level": level, "n_rows": int(rows.sum()), **_coverage(case.covered[rows])}
+        low = high = None
         if level is None:
-            ends = np.array([codes[rows].min(), codes[rows].max()])
-            days = " to ".join(ends.astype("datetime64[D]").astype(str)) if kind == "date" else None
-            band |= {"low": ends[0], "high": ends[1], "level": days}
-        bands.append(band)
+            low, high = codes[rows].min(), codes[rows].max()
+            days = np.array([low, high]).astype("datetime64[D]").astype(str)
+            level = " to ".join(days) if kind == "date" else None
+        found = {"low": low, "high": high, "level": level, "n_rows": int(rows.sum())}
+        bands.append({**found, **_coverage(case.covered[rows])})
     return {"kind": kind, "bands": bands}
 
 
@@ -191,7 +191,9 @@ def _worst(case: ReportInput) -> Data:
     rows = np.argsort(-np.abs(case.error), kind="stable")[:N_WORST]
     names = [one["name"] for one in case.drivers["columns"][:MOST_SHOWN]]
     places = [case.raw.names.index(name) for name in names]
-    low, high = (end[rows] for end in case.interval)
+    low = high = np.full(len(rows), np.nan)
+    if case.forecaster is not None:
+        low, high = (end[rows] for end in case.interval)
     worst = as_records(
         row=[row_label(case.X, int(row), first=0) for row in rows],
         observed=case.y[rows],
@@ -394,6 +396,6 @@ def _return_levels(case: ReportInput, exceeded: Callable[[FloatArray], FloatArra
         middle = (low + high) / 2
         above = exceeded(middle) > 1.0 / periods
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    n_over = [np.count_nonzero(case.y > level) for level in high]
-    columns = as_records(period=periods, level=high, counted=n_over, expected=len(case.y) / periods)
-    return [one for one, found in zip(columns, reached, strict=True) if found]
+    periods, levels = periods[reached], high[reached]
+    n_over = [np.count_nonzero(case.y > level) for level in levels]
+    return as_records(period=periods, level=levels, counted=n_over, expected=len(case.y) / periods)

@@ -88,9 +88,7 @@ class ReportInput:
 
     @cached_property
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """The ends of every row's interval, (n,) each; nan of a model without intervals."""
-        if self.forecaster is None:
-            return np.full(len(self.y), np.nan), np.full(len(self.y), np.nan)
+        """The ends of every row's interval, (n,) each."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # infinite ones are counted
             low, high = self.forecaster.predict_interval(self.inputs, COVERAGE)
@@ -207,13 +205,10 @@ def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
         values, counts = np.unique(own, return_counts=True)  # without rows of weight 0
         there = [np.count_nonzero(y == value) for value in values]
         return len(fitted.loo_prediction_) == len(y) and bool(np.all(counts <= there))
-    points = next((name for name in ("centers_", "knots_", "X_fit_") if has(fitted, name)), None)
-    if points is None:
+    remembered = next((getattr(fitted, name) for name in ("centers_", "knots_", "X_fit_") if has(fitted, name)), None)
+    if remembered is None:
         return None
-    remembered = getattr(fitted, points)
-    rows = next((getattr(fitted, name) for name in SUPPORT if has(fitted, name)), None)
-    if rows is None:  # all of them
-        rows = np.arange(len(y))
+    rows = next((getattr(fitted, name) for name in SUPPORT if has(fitted, name)), np.arange(len(y)))
     if rows.max() >= len(y) or len(rows) != len(remembered):
         return False
     values = (X.iloc if hasattr(X, "iloc") else np.asarray(X))[rows]
