@@ -130,12 +130,17 @@ class SliceScale:
 def charts(data: Data) -> dict[str, Chart]:
     """Every chart that the data are enough for, by name."""
     facts, errors = data["response"]["facts"], data["errors"]
-    made = [path_chart(data["method"]["path"])] if "path" in data["method"] else []
+    made = []
+    if "path" in data["method"]:
+        made.append(path_chart(data["method"]["path"]))
     if facts["min"] < facts["max"]:
         made += [response_chart(data), scatter_chart(data), *partial_charts(data["drivers"]["partial"])]
-        made += [error_chart(data)] if any(e["mse"] or e["mean"] for e in errors["slices"]) else []
-        made += [learning_chart(data)] if data["next"].get("more_rows") else []
-        made += [level_chart(data)] if len(errors.get("likely", {"levels": ()})["levels"]) > 1 else []
+        if any(e["mse"] or e["mean"] for e in errors["slices"]):
+            made.append(error_chart(data))
+        if "more_rows" in data["next"]:
+            made.append(learning_chart(data))
+        if "likely" in errors and len(errors["likely"]["levels"]) > 1:
+            made.append(level_chart(data))
     return {chart.name: chart for chart in made}
 
 

@@ -55,8 +55,8 @@ def _cautions_of_rows(case: ReportInput) -> Iterator[tuple[str, str]]:
         )
     if case.sliced and not case.predicted_rare.any():
         yield "flat", "No prediction lies in the rare region: the model flattens what is rare."
-    spread = case.y - case.y_ref.mean()
-    if n_rare and np.sum(case.error[case.rare] ** 2) >= np.sum(spread[case.rare] ** 2):
+    own, mean = case.methods[:2]
+    if n_rare and own["rare_rmse"] >= mean["rare_rmse"]:
         yield "worse_than_the_mean", "Where the response is rare the model is no better than predicting the mean."
     if case.outside:
         text = outside_text(case.outside, len(case.y), lambda place: row_label(case.X, place, first=0))
