@@ -117,7 +117,7 @@ class SliceScale:
 
     def bands(self) -> list[Shape]:
         """The rare region, behind everything."""
-        rare = np.array([False, *(bool(s["rare"]) for s in self.slices), False])
+        rare = np.array([False, *(s["rare"] for s in self.slices), False])
         ends = np.array(self.places)[np.flatnonzero(np.diff(rare))].reshape(-1, 2)
         return [_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band") for left, right in ends]
 
@@ -212,7 +212,7 @@ def scatter_chart(data: Data) -> Chart:
     for x, y, observed, predicted, i in zip(scale(columns[0]), scale(columns[1]), *columns, strict=True):
         marks.append((x, y, f"observed {number(observed, 4)}, predicted {number(predicted, 4)}", i))
         paths[i] = paths.get(i, "") + _dot(x, y)
-    last = sorted(paths, key=lambda i: (bool(scale.slices[i]["rare"]), i))
+    last = sorted(paths, key=lambda i: (scale.slices[i]["rare"], i))
     axis = scale.axis(f"predicted {name}")
     return Chart(
         name="points",
@@ -230,7 +230,7 @@ def path_chart(path: Data) -> Chart:
     """The criterion along the penalties (or the bandwidths), the chosen curve in front; high starts are cut off."""
     criterion = str(CRITERIA.get(path["criterion"], path["criterion"]))
     criterion += "" if path["scoring"] == "mse" else f" ({path['scoring']})"
-    curves = sorted(path["curves"], key=lambda one: bool(one["chosen"]))
+    curves = sorted(path["curves"], key=lambda one: one["chosen"])
     lines = [
         [(at, v) for at, v in zip(path["x"], one["values"], strict=True) if at is not None and v is not None]
         for one in curves
