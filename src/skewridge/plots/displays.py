@@ -162,7 +162,7 @@ class SearchDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Any:
         """Draw ``estimator.tuning_.tried``."""
-        tuning = _of_level_one(estimator.tuning_)
+        tuning = getattr(estimator.tuning_, "level_one", estimator.tuning_)
         if not getattr(tuning, "tried", None):
             raise ValueError(
                 "There is no search to draw: nothing was tried, or the model is neither SkewRidge nor "
@@ -323,7 +323,7 @@ class CostDisplay(Display):
 
 def tuning_curves(tuning: Any) -> Data:
     """The criterion along penalties (or bandwidths, where only those were searched), one curve a bandwidth."""
-    tuning = _of_level_one(tuning)
+    tuning = getattr(tuning, "level_one", tuning)
     if tuning is None:
         raise ValueError("There is no tuning to draw: rows were too few for level 1.")
     values, margins = np.atleast_2d(tuning.values), np.atleast_2d(tuning.margins)
@@ -367,11 +367,6 @@ def finite_edges(edges: FloatArray) -> FloatArray:
 def thinned(values: Any) -> Any:
     """At most 5,000 of the values, at equal distances."""
     return values[:: max(1, -(-len(values) // MOST_POINTS))]
-
-
-def _of_level_one(tuning: Any) -> Any:
-    """The record, or that of level 1 where there are two."""
-    return getattr(tuning, "level_one", tuning)
 
 
 def _name_bars(ax: Any, names: list[str], lengths: list[float], color: Any) -> None:
