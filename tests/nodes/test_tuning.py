@@ -8,8 +8,8 @@ from skewridge.datasets import make_peaks
 from skewridge.kernels import KERNELS, median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.trials import lowest_penalty, make_trials, sample_rows
-from skewridge.nodes.tuning import CRITERIA, KernelSettings
+from skewridge.nodes.trials import CRITERIA, lowest_penalty, make_trials, sample_rows
+from skewridge.nodes.tuning import KernelSettings
 from skewridge.response.slices import slice_response
 from tests import naive
 

@@ -26,7 +26,8 @@ from skewridge.metrics import row_scores
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nodes, node_estimates, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
-from skewridge.nodes.tuning import CRITERIA, KernelSettings, tune
+from skewridge.nodes.trials import CRITERIA
+from skewridge.nodes.tuning import KernelSettings, tune
 from skewridge.ridge.expansion import Expansion
 from skewridge.ridge.local import NodeFit
 

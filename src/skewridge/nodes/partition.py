@@ -45,16 +45,7 @@ class PartitionSettings:
 
 @dataclass(frozen=True)
 class Plan:
-    """The size of a fit.
-
-    Attributes
-    ----------
-    n_rows, n_features, n_slices, n_nodes : N, d, l, k
-    n_oversampled : N*, rows after oversampling
-    n_distinct : expected N~, the sum of the node sizes
-    n_bytes : peak memory beyond the data passed in
-    n_flops : floating-point operations of the local solves
-    """
+    """The size of a fit: N, d, l, k, N*, expected N~, peak bytes beyond the data, operations of the local solves."""
 
     n_rows: int
     n_features: int
@@ -104,11 +95,7 @@ def deal_rows(slices: Slices, n_nodes: int, seed: int, settings: PartitionSettin
 
 
 def plan_fit(
-    y: FloatArray,
-    settings: PartitionSettings,
-    n_features: int,
-    n_workers: int = 1,
-    in_memory: bool = True,
+    y: FloatArray, settings: PartitionSettings, n_features: int, n_workers: int = 1, in_memory: bool = True
 ) -> tuple[Slices, Plan]:
     """The slices of y (step 1) and the plan of a fit, refused with figures and remedies before any work."""
     check_n_nodes(settings, len(y))
@@ -189,12 +176,7 @@ def choose_n_nodes(y: FloatArray, slices: Slices, settings: PartitionSettings, n
 
 
 def memory_refusal(
-    y: FloatArray,
-    slices: Slices,
-    settings: PartitionSettings,
-    plan: Plan,
-    n_workers: int,
-    in_memory: bool = True,
+    y: FloatArray, slices: Slices, settings: PartitionSettings, plan: Plan, n_workers: int, in_memory: bool = True
 ) -> str | None:
     """What the fit needs, what there is and what would fit; None where the memory holds it.
 
@@ -213,11 +195,7 @@ def memory_refusal(
 
 
 def _remedies(
-    y: FloatArray,
-    slices: Slices,
-    settings: PartitionSettings,
-    fits: Callable[..., bool],
-    n_nodes: Iterable[int] = (),
+    y: FloatArray, slices: Slices, settings: PartitionSettings, fits: Callable[..., bool], n_nodes: Iterable[int] = ()
 ) -> str:
     """The first n_nodes, the largest max_per_slice, oversampling and number of slices that would fit, each on its own.
 
@@ -233,6 +211,9 @@ def _remedies(
         "oversampling": next((t for t in taus if fits(slice_quietly(y, settings.slices, t), cap)), None),
         "slices": next((n for n in numbers if fits(slice_quietly(y, n, tau), cap)), None),
     }
-    texts = {name: f"{offer:.3g}" if isinstance(offer, float) else f"{offer}" for name, offer in offers.items()}
-    found = [f"{name}={texts[name]}" for name, offer in offers.items() if offer is not None]
+    found = [
+        f"{name}={offer:.3g}" if name == "oversampling" else f"{name}={offer}"
+        for name, offer in offers.items()
+        if offer is not None
+    ]
     return f"What would fit: {', or '.join(found)}." if found else "No setting of the slices would fit."

@@ -1,26 +1,39 @@
-"""Trials: which nodes are tried and at which rows they are evaluated; and criteria from what comes of it.
+"""The search: which nodes are tried, the rows at which they are evaluated, criteria, and what is tried next.
 
 ``gcv`` and ``cp`` evaluate a node by its own rows; the others the average of k nodes, if need be from q of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.linalg.tridiagonal import Path
+from skewridge.execution.chunked import RowData, Table, prefetch
+from skewridge.execution.context import run, where_it_pays
+from skewridge.kernels import Kernel
+from skewridge.linalg.tridiagonal import Path, solve_path
+from skewridge.metrics import every_row_alike
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
+from skewridge.ridge.batches import divided, rows_within
+from skewridge.ridge.local import Workspace
 
+LOCAL = ("gcv", "cp")  # every node chooses its own penalty
 EVALUATED_ROWS, EVALUATED_SHARED_ROWS = 2000, 1000  # the latter where nodes share rows, whose leverages cost as much
 N_FOLDS = 5
+SAFE_MARGIN, SCREENING_MARGIN, FINAL_MARGIN = 2.0, 1.0, 1.0
+FINAL_NODES, MOST_EXTENSIONS = 20, 4
+GATHERED_BYTES = 256e6  # rows that are gathered at a time where every node is solved
+BLOCK_ROWS = 128  # evaluated at a time
 
 Node = tuple[IntArray, FloatArray | None]  # rows and their weights
 Solved = tuple[FloatArray, FloatArray]  # a node's coefficients along P penalties, (P, n), and the criterion's figures
+Bandwidths = Sequence[float | None]
 Risk = tuple[FloatArray, FloatArray]  # an estimated risk, (...), and what it would be without each of q nodes, (..., q)
 
 
@@ -184,3 +197,181 @@ def lowest_penalty(penalties: FloatArray, values: FloatArray, fallback: float) -
     bend = left - 2 * middle + right
     shift = 0.5 * (left - right) / bend if bend > 0 else 0.0
     return float(penalties[i] * np.exp(shift * np.log(penalties[i + 1] / penalties[i]))), False
+
+
+FIGURES: dict[str, Callable[[Path, FloatArray | None], FloatArray]] = {  # what a criterion takes from a node's path
+    "loo": lambda path, _: path.left_out,
+    "dgcv": lambda path, _: path.trace,
+    "cv": lambda path, _: path.left_out,  # of no rows
+    "gcv": gcv,
+    "cp": cp,
+}
+CRITERIA = tuple(FIGURES)
+
+
+class Search:
+    """A criterion at the bandwidths tried so far, along the penalties: ``risks[bandwidth]``.
+
+    ``scores`` are how much each row counts; ``plain`` are risks in mean squared error, where scores aim elsewhere.
+    """
+
+    def __init__(
+        self,
+        criterion: str,
+        X: RowData,
+        y: FloatArray,
+        scores: FloatArray,
+        trials: list[Trial],
+        base: Kernel,
+        penalties: FloatArray,
+    ) -> None:
+        self.criterion, self.X, self.y, self.scores = criterion, X, y, scores
+        self.trials, self.base, self.penalties = trials, base, penalties
+        self.alike = every_row_alike(y)
+        self.risks: dict[float | None, Risk] = {}
+        self.plain: dict[float | None, Risk] = {}
+        looked_at = [rows for t in trials for rows in (t.rows, *(node for node, _ in t.nodes[:FINAL_NODES]))]
+        prefetch(X, np.concatenate(looked_at))
+
+    def best_bandwidth(self, n_nodes: int) -> float:
+        """Two octaves apart, then one, farther while the best is the outermost, then half an octave."""
+        center, tried = float(self.base.bandwidth or 1.0), dict[float, float]()  # octave -> bandwidth
+
+        def best_of(*octaves: float) -> float:
+            new = {octave: center * 2.0**octave for octave in octaves if octave not in tried}
+            self.widen([*new.values()], n_nodes)
+            tried.update(new)
+            best = [*tried][self.screen([*tried.values()])]
+            for trial in self.trials:  # coefficients of others would fill the memory
+                trial.solved = {b: nodes for b, nodes in trial.solved.items() if b == tried[best]}
+            return best
+
+        best = best_of(-3.0, -1.0, 1.0)
+        best = best_of(best - 1, best + 1)
+        for _ in range(MOST_EXTENSIONS):
+            if best not in (min(tried), max(tried)):
+                break
+            best = best_of(best - 1 if best == min(tried) else best + 1)
+        return tried[best_of(best - 0.5, best + 0.5)]
+
+    def screen(self, bandwidths: Bandwidths) -> int:
+        """The place of the best of the bandwidths by the risk's difference to a safe choice.
+
+        The safe choice is the least upper bound of the risk. What all choices share, such as the noise at the rows
+        evaluated, cancels in the difference, and its standard error is small where two choices err alike.
+        """
+        risk = np.maximum([self.risks[b][0] for b in bandwidths], 0.0)
+        without = np.array([self.risks[b][1] for b in bandwidths])
+        safe = np.unravel_index(np.argmin(risk + SAFE_MARGIN * jackknife_error(without)), risk.shape)
+        bound = risk - risk[safe] + SCREENING_MARGIN * jackknife_error(without - without[safe])
+        return int(np.argmin(bound.min(axis=1)))
+
+    def widen(self, bandwidths: Bandwidths, n_nodes: int) -> None:
+        """Have n_nodes nodes of every trial tried at these bandwidths; nodes tried before are not tried again."""
+        for trial in self.trials:
+            known = [trial.solved.get(bandwidth, []) for bandwidth in bandwidths]
+            nodes = trial.nodes[len(known[0]) : n_nodes if len(self.trials) == 1 else n_nodes // 2]  # folds add up
+            found = zip(*self.solve(nodes, trial.rows, bandwidths), strict=True) if nodes else [()] * len(known)
+            trial.solved |= {b: [*old, *new] for b, old, new in zip(bandwidths, known, found, strict=True)}
+        self.risks.update(zip(bandwidths, self.evaluate(bandwidths, self.scores), strict=True))
+        if not np.array_equal(self.scores, self.alike):
+            self.plain.update(zip(bandwidths, self.evaluate(bandwidths, self.alike), strict=True))
+
+    def solve(self, nodes: Sequence[Node], rows: IntArray, bandwidths: Bandwidths) -> list[list[Solved]]:
+        """Every node for every bandwidth and penalty, ``[j][i]`` node j at bandwidth i; loo leaves out these rows.
+
+        Distances are computed once a node and serve every bandwidth. A thread holds one square matrix: distances above
+        the diagonal, and below it the gram of one bandwidth after the other and what it is reduced to.
+        """
+        base, penalties, workspace, figures = self.base, self.penalties, Workspace(), FIGURES[self.criterion]
+        leverages_of = {"loo": rows, "cv": rows[:0]}.get(self.criterion)
+
+        def along_penalties(node: Any) -> list[Solved]:
+            X, y, weights, places = node
+            square, found = workspace.square(len(X)), []
+            diagonal = base.similarity_upper(X, square)
+            for bandwidth in bandwidths:
+                path = solve_path(base.rescaled_below(square, diagonal, bandwidth), y, penalties, weights, places)
+                found.append((path.coef, figures(path, weights)))
+            return found
+
+        gathered = (
+            (self.X[ids], self.y[ids], weights, None if leverages_of is None else shared_places(ids, leverages_of)[0])
+            for ids, weights in nodes
+        )
+        with where_it_pays(len(bandwidths) * sum(4 / 3 * len(ids) ** 3 for ids, _ in nodes)):
+            return list(run(along_penalties, gathered, "tuning", len(nodes)))
+
+    def evaluate(self, bandwidths: Bandwidths, scores: FloatArray) -> list[Risk]:
+        """The criterion along the penalties at bandwidths just tried, over the rows of all trials."""
+        masses = np.array([np.dot(trial.row_weights, scores[trial.rows]) for trial in self.trials])
+        if not masses.sum() > 0:
+            raise ValueError("scoring gives no weight to any of the rows that penalties are judged by.")
+        if self.criterion in LOCAL:
+            values = [np.mean([own for _, own in self.trials[0].solved[b]], axis=0) for b in bandwidths]
+            return [(value, value[:, None]) for value in values]
+        parts = []
+        for trial, mass in zip(self.trials, masses, strict=True):
+            products, _ = self.errors(trial, bandwidths, scores)
+            risks = [pair_risk(product / (mass or 1.0), len(trial.nodes)) for product in products]
+            if self.criterion == "dgcv":
+                traces = [np.mean([own for _, own in trial.solved[b]], axis=0) for b in bandwidths]
+                risks = [dgcv(risk, trace, len(self.y)) for risk, trace in zip(risks, traces, strict=True)]
+            parts.append(risks)
+        return [mean_risk(part, masses / masses.sum()) for part in zip(*parts, strict=True)]
+
+    def errors(self, trial: Trial, bandwidths: Bandwidths, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Products of the solved nodes' errors, (B, P, q, q), and mean errors, (B, P), summed over the rows evaluated.
+
+        Sums are weighted. Rows go by in blocks, so that no more than a block of errors is in memory.
+        """
+        base, left_out = self.base, self.criterion == "loo"
+        X, y, row_weights = self.X[trial.rows], self.y[trial.rows], trial.row_weights * scores[trial.rows]
+        solved = [trial.solved[bandwidth] for bandwidth in bandwidths]
+        nodes = [ids for ids, _ in trial.nodes[: len(solved[0])]]
+        rights = [base.prepare_right(self.X[ids]) for ids in nodes]
+        places = [shared_places(ids, trial.rows)[1] for ids in nodes]
+        shape = len(nodes), len(bandwidths), len(self.penalties)
+
+        def sum_block(start: int) -> tuple[FloatArray, FloatArray]:
+            here = slice(start, start + BLOCK_ROWS)
+            left, errors = base.prepare(X[here]), np.empty((*shape, len(y[here])))
+            for j, right in enumerate(rights):
+                distances = base.similarity_prepared(left, right)
+                values = np.empty_like(distances)
+                own = slice(*np.searchsorted(places[j], (here.start, here.stop)))
+                for i, bandwidth in enumerate(bandwidths):
+                    coef, figures = solved[i][j]
+                    base.rescaled(distances, bandwidth, values)
+                    np.subtract(y[here], coef @ values.T, out=errors[j, i])
+                    if left_out:
+                        errors[j, i][:, places[j][own] - start] = figures[:, own]
+            return error_products(errors, row_weights[here]), errors.mean(axis=0) @ row_weights[here]
+
+        products, means = np.zeros(1), np.zeros(1)
+        with where_it_pays(len(y) * sum(map(len, nodes)) * len(bandwidths) * (60.0 + 2 * len(self.penalties))):
+            found = run(sum_block, range(0, len(y), BLOCK_ROWS), "judging")
+        for more_products, more_means in found:
+            products, means = products + more_products, means + more_means
+        return products, means
+
+    def cost(self, bandwidth: float | None, column: int, scale: float) -> dict[str, float]:
+        """The price of another scoring in mean squared error, against all candidates, and its bias, in units of y."""
+        risks = self.plain or self.risks  # a scoring may count every row alike
+        bounds = {b: np.maximum(risk, 0.0) + FINAL_MARGIN * jackknife_error(no) for b, (risk, no) in risks.items()}
+        chosen, least = float(bounds[bandwidth][column]), min(float(bound.min()) for bound in bounds.values())
+        sums = [self.errors(trial, [bandwidth], self.alike)[1][0, column] for trial in self.trials]
+        bias = float(np.sum(sums) / np.sum([trial.row_weights.sum() for trial in self.trials]))
+        squared = scale**2
+        return {"mse": chosen * squared, "best_mse": least * squared, "ratio": chosen / least, "bias": bias * scale}
+
+    def local_penalties(self, partition: Partition, bandwidth: float | None, fallback: float) -> FloatArray:
+        """Every node's own choice at the bandwidth found, (k,), with rows gathered for some nodes at a time."""
+        X, found = self.X, list[float]()
+        most = rows_within(GATHERED_BYTES, X.shape[1]) if isinstance(X, Table) else np.inf
+        for part in divided(partition.allocation, np.arange(len(partition.allocation)), most):
+            nodes = [partition.node(i) for i in part]
+            prefetch(X, np.concatenate([rows for rows, _ in nodes]))
+            solved = self.solve(nodes, self.trials[0].rows, [bandwidth])
+            found += [lowest_penalty(self.penalties, curve, fallback)[0] for ((_, curve),) in solved]
+        return np.array(found)
