@@ -136,3 +136,27 @@ def test_models_that_do_not_know_their_rows_say_nothing(capsys):
     told = answer(capsys, "evaluate", "plain.skr", "train.csv")
     assert told["n_fitted_rows"] is None
     assert not any("was fitted to, in" in note for note in told["notes"])
+
+
+def test_rows_that_some_model_does_not_predict_are_left_out(capsys):
+    gaps = HOUSES[200:].assign(area=HOUSES["area"].where(HOUSES.index % 2 == 0))
+    gaps.to_csv("gaps.csv", index=False)
+    told = answer(capsys, "compare", "good.skr", "flat.skr", "gaps.csv", "--missing", "drop")
+    assert told["n_rows"] == gaps["area"].notna().sum()
+    gaps.assign(area=np.nan).to_csv("none.csv", index=False)
+    assert main(["compare", "good.skr", "flat.skr", "none.csv", "--missing", "drop"]) == 1
+    assert "Every row has missing values ('area': 200): --missing drop leaves none." in capsys.readouterr().err
+
+
+def test_models_of_different_columns_are_compared_on_rows_that_both_predict(capsys):
+    towns = ["--features", "town", "--missing", "drop", "-p", "penalty=0.01"]
+    areas = ["--features", "area", "--missing", "drop", "-p", "penalty=0.01"]
+    assert main(["fit", "train.csv", *QUICK, *towns, "-o", "towns.skr"]) == 0
+    assert main(["fit", "train.csv", *QUICK, *areas, "-o", "areas.skr"]) == 0
+    test = HOUSES[200:]
+    told = answer(capsys, "compare", "towns.skr", "areas.skr", "test.csv")
+    assert told["n_rows"] == test["area"].notna().sum() < len(test)
+    assert f"{test['area'].isna().sum()} of 200 rows are left out: not every model predicts them." in told["notes"]
+    test.assign(town=test["town"].where(test["area"].isna())).to_csv("apart.csv", index=False)
+    assert main(["compare", "towns.skr", "areas.skr", "apart.csv"]) == 1
+    assert "No row is predicted by all of the models." in capsys.readouterr().err

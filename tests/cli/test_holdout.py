@@ -20,7 +20,7 @@ def table(tmp_path, monkeypatch):
     town = random.choice(["Oslo", "Bergen", "Voss"], 1200)
     price = np.exp(area / 60 + (town == "Oslo")) + random.random(1200)
     town = town.astype(object)
-    town[held_out(price, None, 0).argmax()] = "Moss"  # not among the rows of the fit
+    town[held_out(price, None, 0, {}).argmax()] = "Moss"  # not among the rows of the fit
     pd.DataFrame({"area": area, "town": town, "price": price}).to_csv("houses.csv", index=False)
     return "houses.csv"
 
@@ -55,7 +55,7 @@ def test_errors_are_those_of_rows_that_were_not_fitted(table, capsys):
     assert main(["fit", table, "-t", "price", *FAST, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     frame = pd.read_csv(table)
-    frame[held_out(frame["price"].to_numpy(), None, 0)].to_csv("judged.csv", index=False)
+    frame[held_out(frame["price"].to_numpy(), None, 0, {})].to_csv("judged.csv", index=False)
     assert main(["evaluate", "model.skr", "judged.csv", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     errors = found["held_out"]["errors"]
@@ -71,8 +71,8 @@ def test_nothing_is_held_out_of_few_rows_or_where_that_is_asked_for(table, capsy
     assert "held_out" not in (found := json.loads(capsys.readouterr().out))
     assert found["n_rows"] == 1200
     assert not Path("model.html").exists()
-    assert held_out(np.arange(999.0), None, 0).sum() == 0
-    assert held_out(np.arange(100.0), 0.25, 0).sum() == 25
+    assert held_out(np.arange(999.0), None, 0, {}).sum() == 0
+    assert held_out(np.arange(100.0), 0.25, 0, {}).sum() == 25
 
 
 @pytest.mark.parametrize(("share", "message"), [("1", "must be below 1"), ("-0.1", "--holdout"), ("2", "--holdout")])
@@ -91,7 +91,7 @@ def test_the_page_may_not_replace_the_table(table, capsys):
 
 def test_a_share_of_too_few_rows():
     with pytest.raises(ValueError, match=r"--holdout 0\.1 of 5 rows leaves none to fit or to judge by"):
-        held_out(np.arange(5.0), 0.1, 0)
+        held_out(np.arange(5.0), 0.1, 0, {})
 
 
 @pytest.mark.parametrize("places", [["-o", "model.html"], ["-o", "m.skr", "--report", "./m.skr"]])

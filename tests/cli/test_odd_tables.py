@@ -89,7 +89,7 @@ def test_texts_that_only_rows_held_out_have_do_not_end_a_fit(column, monkeypatch
 
 
 def _held_out(table):
-    return np.flatnonzero(held_out(table["y"].to_numpy(), None, 0))[:2]
+    return np.flatnonzero(held_out(table["y"].to_numpy(), None, 0, {}))[:2]
 
 
 def test_a_fit_that_cannot_be_judged_changes_no_file(folder, monkeypatch, capsys):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from skewridge._messages import in_full, rows_named
+from skewridge._atomic import atomic_file
+from skewridge._messages import in_full, plain, rows_named
 from skewridge._typing import BoolArray, Data, FloatArray
 from skewridge.cli._predict import SavedModel, roles_text
 from skewridge.cli._screen import Answer, Table
@@ -19,7 +20,7 @@ from skewridge.metrics import balanced_mse, figures, rare_region, sera
 
 MEASURES = ("rows", "mse", "rmse", "mae", "bias", "r2")
 CLEARLY = 2.0  # standard errors
-FEWEST_ROWS = 10  # that a difference is judged by
+FEWEST_ROWS = 10  # for a difference to be clear
 DECIDES = 0.5  # of all that models differ by: a row with more of it decides alone
 UNCLEAR = "no clear difference"
 TITLES = {"weight": "weighted by", "groups": "by groups of", "time": "in the order of"}
@@ -78,13 +79,12 @@ def errors_of(y: FloatArray, prediction: FloatArray, y_ref: FloatArray) -> Data:
         regions["rare_by_prediction"] = rare_region(prediction, y_ref)
         balanced = balanced_mse(y, prediction, y_ref=y_ref)
         try:
-            relevant = sera(y, prediction, y_ref=y_ref)
+            relevant: float | None = sera(y, prediction, y_ref=y_ref)
         except ValueError:  # no response is extreme enough for it
-            relevant = np.nan
+            relevant = None
     return {
         **{name: measures(y[rows], prediction[rows]) for name, rows in regions.items()},
-        "balanced_mse": balanced if np.isfinite(balanced) else None,
-        "sera": relevant if np.isfinite(relevant) else None,
+        **plain({"balanced_mse": balanced, "sera": relevant}),
     }
 
 
@@ -136,7 +136,7 @@ def _is_model(file: str) -> bool:
 
 def compare_models(models: Sequence[SavedModel]) -> Answer:
     """Read, predict with every model, compare with the first."""
-    first, screen = models[0], models[0].screen
+    first = models[0]
     for saved in models:
         if saved.target != first.target:
             raise ValueError(
@@ -150,16 +150,16 @@ def compare_models(models: Sequence[SavedModel]) -> Answer:
             "No row is predicted by all of the models. Fill the gaps of the table, or add --missing impute."
         )
     if not rows.all():
-        screen.note(f"{(~rows).sum()} of {len(rows)} rows are left out: not every model predicts them.")
+        first.screen.note(f"{(~rows).sum()} of {len(rows)} rows are left out: not every model predicts them.")
     y = found[0].response[rows]
     rare = rare_region(y, reference_response(first, y))
-    told: list[Data] = []
+    results: list[Data] = []
     errors: list[FloatArray] = []
     for saved, one in zip(models, found, strict=True):
-        shared = rows[one.rows]
+        shared = rows[one.rows]  # of the rows that this model predicts, those that all do
         prediction = one.prediction[shared]
         errors.append(prediction - y)
-        told.append(
+        results.append(
             {
                 "model": saved.path,
                 "estimator": type(saved.estimator).__name__,
@@ -174,7 +174,7 @@ def compare_models(models: Sequence[SavedModel]) -> Answer:
     ]
     counts = {"n_rows": len(y), "n_rare": int(rare.sum())}
     cells = [
-        [f"{label}{where}", *(in_full(one[part][name]) for one in told)]
+        [f"{label}{where}", *(in_full(one[part][name]) for one in results)]
         for part, where in (("overall", ""), ("rare", " where rare"))
         for name, label in (("rmse", "RMSE"), ("mae", "MAE"), ("bias", "bias"), ("r2", "R2"))
     ]
@@ -183,7 +183,7 @@ def compare_models(models: Sequence[SavedModel]) -> Answer:
         "was fitted to. se: standard error over rows, in pairs."
     )
     sentences = [_sentence(one, part) for one in compared for part in ("overall", "rare")]
-    data = {"target": first.target, **counts, "models": told, "differences": compared}
+    data = {"target": first.target, **counts, "models": results, "differences": compared}
     return Answer(data, [Table(["", *(saved.path for saved in models)], cells), *sentences, summary])
 
 
@@ -241,20 +241,16 @@ def _sentence(one: Data, part: str) -> str:
     return f"{one['model']} against {one['against']}, {where}: {by}{': ' if by else ''}{verdict}"
 
 
-# A page
-
-
 def title_of(estimator: Any, target: str, roles: Mapping[str, str]) -> str:
     """The title of a report, which says what was left out together."""
-    said = [f"{TITLES[role]} {column}" for role, column in roles.items()]
-    return ", ".join([f"{type(estimator).__name__} for {target}", *said])
+    ways = (f", {TITLES[role]} {column}" for role, column in roles.items())
+    return f"{type(estimator).__name__} for {target}{''.join(ways)}"
 
 
 def report_table(saved: SavedModel, output: str) -> Answer:
     """Read, predict, and tell the story on one page."""
     import pandas as pd
 
-    from skewridge._atomic import atomic_file
     from skewridge.reporting import collect, render
 
     check_output(output, saved.data, saved.path)
@@ -264,7 +260,7 @@ def report_table(saved: SavedModel, output: str) -> Answer:
     title = title_of(saved.estimator, saved.target, saved.roles)
     row_names = dict(saved.about.get("row_names", {}))
     with rows_named(lambda place: row_names.get(str(place), str(place))):
-        told = collect(saved.model, found.inputs, y, y_ref=saved.response, title=title)
+        page_data = collect(saved.model, found.inputs, y, y_ref=saved.response, title=title)
     with atomic_file(output) as page:
-        page.write(render(told).encode())
-    return Answer({"output": output, **told}, [f"{output}: {told['title']}"])
+        page.write(render(page_data).encode())
+    return Answer({"output": output, **page_data}, [f"{output}: {page_data['title']}"])

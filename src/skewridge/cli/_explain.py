@@ -22,11 +22,11 @@ FAR = 0.95  # of rows of the fit are nearer to their neighbours: then there is l
 
 def explain_model(saved: SavedModel, row: int | None) -> Answer:
     """Tell what drives a model; of one row what drives its prediction."""
-    if row is not None and not saved.data:
+    if saved.data:
+        return _explain_rows(saved) if row is None else _explain_one(saved, row)
+    if row is not None:
         raise ValueError("--row is a row of a table: skewridge explain MODEL DATA --row 7.")
-    if not saved.data:
-        return _explain_fit(saved)
-    return _explain_rows(saved) if row is None else _explain_one(saved, row)
+    return _explain_fit(saved)
 
 
 def _explain_rows(saved: SavedModel) -> Answer:
@@ -34,21 +34,22 @@ def _explain_rows(saved: SavedModel) -> Answer:
     found = evaluate(saved)
     saved.count_fitted_rows(found.inputs, found.y)
     with saved.screen.progress():
-        told = drivers(saved.model, found.inputs, found.y, y_ref=reference_response(saved, found.y))
-    words = [dependence_in_words(saved.target, partial, told["rmse"]) for partial in told["partial"]]
+        measured = drivers(saved.model, found.inputs, found.y, y_ref=reference_response(saved, found.y))
+    words = [dependence_in_words(saved.target, partial, measured["rmse"]) for partial in measured["partial"]]
     rows = [
         [one["name"], *map(_percent, (one["share"], one["rare_share"])), *map(_text, (one["rise"], one["rare_rise"]))]
-        for one in told["columns"][:MOST_COLUMNS]
+        for one in measured["columns"][:MOST_COLUMNS]
     ]
-    idle = [one["name"] for one in told["columns"] if one["idle"]]
+    idle = [one["name"] for one in measured["columns"] if one["idle"]]
     parts: list[str | Table] = [
         Table(["column", "share", "share where rare", "RMSE rises by", "by, where rare"], rows),
         *words,
         *([f"could be left out: {', '.join(idle)}"] if idle else []),
-        f"Share: of the rise of squared errors when a column takes the values of other rows; {told['n_rows']:,} rows, "
-        f"{told['n_rare']:,} of them rare. Directions are means over rows, and no causes.",
+        "Share: of the rise of squared errors when a column takes the values of other rows; "
+        f"{measured['n_rows']:,} rows, {measured['n_rare']:,} of them rare. Directions are means over rows, "
+        "and no causes.",
     ]
-    return Answer({"model": saved.path, "target": saved.target, **told, "words": words}, parts)
+    return Answer({"model": saved.path, "target": saved.target, **measured, "words": words}, parts)
 
 
 def _explain_fit(saved: SavedModel) -> Answer:
@@ -77,13 +78,13 @@ def _explain_one(saved: SavedModel, row: int) -> Answer:
     frame = saved.read([target])
     if not 1 <= row <= len(frame):
         raise ValueError(f"--row must be a row of the table, 1 to {len(frame):,}; got {row}.")
-    own = frame.iloc[[row - 1]]
+    own = frame.iloc[[row - 1]]  # refused by itself where it lacks a value, before what becomes of others is noted
     if saved.missing != "impute":
         refuse_missing(own[saved.names], REMEDY)
     rows, inputs = saved.complete(frame)
     place = int(np.sum(rows[: row - 1]))
     with saved.screen.progress():
-        told = explain_row(saved.model, inputs, place)
+        explained = explain_row(saved.model, inputs, place)
     numbers, name = saved.numbers(inputs.iloc[[place]]), row_label(inputs, place)
     truth = codes_of(Column(target, "number"), own[target])[0] if target in frame.columns else np.nan
     interval = nearness = None
@@ -99,7 +100,7 @@ def _explain_one(saved: SavedModel, row: int) -> Answer:
         "row": name,
         "target": target,
         "truth": None if np.isnan(truth) else float(truth),
-        **told,
+        **explained,
         "interval": interval,
         "nearness": nearness,
         "outside": [column.to_dict(lambda _: name) for column in outside],
@@ -114,7 +115,7 @@ def _as_text(data: Data) -> list[str]:
     sure = f", {COVERAGE:.0%} interval {_text(between['low'])} to {_text(between['high'])}" if between else ""
     in_table = "" if truth is None else f" (in the table: {_text(truth)})"
     off, total = data["prediction"] - data["average"], sum(one["effect"] for one in data["columns"])
-    told = [
+    lines = [
         f"row {data['row']}: {data['target']} {_text(data['prediction'])}{sure}{in_table}",
         f"{_text(off, sign=True)} from {_text(data['average'])}, the mean prediction of {data['n_rows']} other rows",
     ]
@@ -124,19 +125,19 @@ def _as_text(data: Data) -> list[str]:
             for one in data["columns"][:MOST_PUSHING]
             if sign * one["effect"] > 2 * one["se"]
         ]
-        told += [f"{words} {', '.join(pushing)}"] if pushing else []
-    told.append(
+        lines += [f"{words} {', '.join(pushing)}"] if pushing else []
+    lines.append(
         f"Each column alone, compared with its values in other rows; {_text(total, sign=True)} in sum. Columns that "
         "matter together count twice or not at all, and none need be a cause."
     )
     if near and not near["distance"]:
-        told.append("nearest row of the fit: the same in every column that matters")
+        lines.append("nearest row of the fit: the same in every column that matters")
     elif near:
         share, usual = near["further_than"], near["usual"]
         times = f"{near['distance'] / usual:.2g} times as far as is usual in the fit; " if usual else ""
         little = ", so that there is little to go by" if share >= FAR else ""
-        told.append(f"nearest row of the fit: {times}{share:.0%} of its rows have a nearer neighbour{little}")
-    return told
+        lines.append(f"nearest row of the fit: {times}{share:.0%} of its rows have a nearer neighbour{little}")
+    return lines
 
 
 def _percent(share: float | None) -> str:

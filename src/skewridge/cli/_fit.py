@@ -7,22 +7,13 @@ import time
 import warnings
 from collections.abc import Mapping
 from inspect import signature
-from os.path import splitext
-from pathlib import Path
+from os.path import getsize, realpath, splitext
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from skewridge import (
-    AdaptiveKernelRidge,
-    DacKernelRidge,
-    LocalKernelRidge,
-    SkewRidge,
-    fit_source,
-    response_train_test_split,
-    save_model,
-)
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge
 from skewridge._atomic import atomic_file
 from skewridge._messages import in_full, rows_named
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
@@ -43,11 +34,14 @@ from skewridge.cli._tables import (
     split_names,
 )
 from skewridge.estimators.honest import HonestEstimator
+from skewridge.estimators.sources import fit_source
 from skewridge.estimators.table_model import TableModel
 from skewridge.io.csv_dialect import Dialect, ReadOptions
 from skewridge.io.files import FileChunk, open_files
 from skewridge.io.sources import open_source
 from skewridge.metrics import figures, rare_region
+from skewridge.model_selection import response_train_test_split
+from skewridge.persist import save_model
 from skewridge.tables.columns import Column, codes_of, row_label, shown
 from skewridge.tables.encoder import HEADINGS
 
@@ -70,7 +64,7 @@ def fit_table(options: FitOptions, screen: Screen) -> Answer:
     page = options.report or f"{splitext(options.output)[0]}.html"
     for output in (options.output, page):
         check_output(output, options.data)
-    if Path(page).resolve() == Path(options.output).resolve():
+    if realpath(page) == realpath(options.output):
         raise ValueError(f"The report and the model would both be written to {page}. Name another file by --report.")
     if options.holdout is not None and check_real("--holdout", options.holdout, 0, 1) == 1.0:
         raise ValueError("--holdout must be below 1; got 1, which leaves no rows to fit.")
@@ -98,9 +92,9 @@ def fit_table(options: FitOptions, screen: Screen) -> Answer:
     if row_names:
         about["row_names"] = row_names
     if table.decimal == ",":
-        about["decimal"] = ","  # for new files that do not tell
+        about["decimal"] = ","  # for new files that have no decimal sign
     evaluated = _evaluate(pipeline, table, whole.some(out), options, screen) if out.any() else None
-    used = [column.name for column in pipeline.steps[0][1].columns_ if column.features]
+    used = [column.name for column in encoder.columns_ if column.features]
     about[HASHES] = row_hashes(table.features[used], table.response)
     columns = {**options.roles, "features": list(table.features.columns), **pipeline.summary_.to_dict()}
     data = _save(pipeline, model, options, about, columns, seconds)
@@ -129,9 +123,8 @@ def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, pieces: s
         if names is None and excluded:
             names = [name for name in open_files(source, reading).types if name not in (options.target, *excluded)]
         X, y = open_source(source, options.target, names, options=reading)
-        chunks = [chunk for chunk in X.chunks if isinstance(chunk, FileChunk)]
-        found = {chunk.url: chunk.how.said for chunk in chunks if isinstance(chunk.how, Dialect)}
-        note_dialects(found, screen.note)
+        files = [chunk for chunk in X.chunks if isinstance(chunk, FileChunk) and isinstance(chunk.how, Dialect)]
+        note_dialects({chunk.url: chunk.how.said for chunk in files}, screen.note)
         fit_source(model, source, y, list(X.names or ()), **vars(reading))
     seconds = time.perf_counter() - start
     about = {"target": options.target, "missing": "refuse", "response": y}
@@ -146,7 +139,7 @@ def _save(
     save_model(model, options.output, about=about)
     return {
         "model": options.output,
-        "bytes": Path(options.output).stat().st_size,
+        "bytes": getsize(options.output),
         "estimator": type(estimator).__name__,
         "target": options.target,
         **columns,
@@ -208,7 +201,7 @@ def make_estimator(options: FitOptions) -> Any:
 # Rows held out
 
 
-def held_out(y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any] | None = None) -> BoolArray:
+def held_out(y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any]) -> BoolArray:
     """Return which rows are held out, (n,): a share of every slice of y.
 
     Where rows have groups whole groups are held out, and where they have times the last rows. A share of None is a
@@ -216,7 +209,7 @@ def held_out(y: FloatArray, share: float | None, seed: int, known: Mapping[str, 
     """
     if share is None:
         share = SHARE if len(y) >= FEWEST_ROWS else 0.0
-    out, known = np.zeros(len(y), dtype=bool), known or {}
+    out = np.zeros(len(y), dtype=bool)
     if share == 0.0:
         return out
     if share * len(y) < 1.0 or (1.0 - share) * len(y) < 1.0:

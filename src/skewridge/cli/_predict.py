@@ -66,7 +66,7 @@ class SavedModel:
         self.screen, self.path, self.data, self.jobs = screen, path, data, options.jobs
         self.reading = read_options(options.reading)
         self.model, self.about, self.library = file.model, about, file.library
-        self.roles = {role: about[role] for role in ROLES if isinstance(about.get(role), str)}
+        self.roles = {role: about[role] for role in ROLES if role in about}
         self.encoder = steps[0][1] if steps else None
         self.estimator = steps[-1][1] if steps else file.model
         alone = [Column(name, "number") for name in getattr(self.estimator, "feature_names_in_", ())]
@@ -135,7 +135,7 @@ class SavedModel:
     def count_fitted_rows(self, inputs: Any, y: FloatArray, beware: str = FLATTERED) -> int | None:
         """Note how many rows equal rows of the fit, and return it; None where that is not known."""
         known = self.about.get(HASHES)
-        if not isinstance(known, np.ndarray) or known.ndim != 1 or known.dtype.kind != "i":
+        if not isinstance(known, np.ndarray):
             return None
         count = int(np.isin(row_hashes(inputs, y), known).sum())
         if count:
@@ -164,9 +164,9 @@ def predict_table(options: PredictOptions, screen: Screen) -> Answer:
     if pieces:
         return _predict_pieces(saved, options, suffix, pieces)
     frame = saved.read(names)
-    kept = list(frame.columns) if is_every else list(dict.fromkeys(names))
-    check_columns(kept, frame.columns)
-    check_spaces([] if is_every else kept, frame.columns)
+    copied = list(frame.columns) if is_every else list(dict.fromkeys(names))
+    check_columns(copied, frame.columns)
+    check_spaces([] if is_every else copied, frame.columns)
     if options.std:
         check_std(saved.estimator)
     rows, inputs = saved.complete(frame)
@@ -177,12 +177,12 @@ def predict_table(options: PredictOptions, screen: Screen) -> Answer:
     for named, method in ((quantiles, "predict_quantiles"), (exceeds, "predict_exceedance")):
         if named:
             columns |= zip(named, getattr(saved.estimator, method)(numbers, list(named.values())).T, strict=True)
-    clash = [name for name in kept if name in columns]
+    clash = [name for name in copied if name in columns]
     if clash:
         raise ValueError(f"The table has a column {clash[0]!r} already. Leave it out of --keep, or rename it.")
     every = np.full((len(frame), len(columns)), np.nan)  # rows that are dropped have no prediction
     every[rows] = np.column_stack(list(columns.values()))
-    _write_table(frame[kept].assign(**dict(zip(columns, every.T, strict=True))), options, suffix)
+    _write_table(frame[copied].assign(**dict(zip(columns, every.T, strict=True))), options, suffix)
 
     outside, row_name = outside_fit(saved.estimator, numbers, (), saved.columns), partial(row_label, inputs)
     if outside:
@@ -289,14 +289,14 @@ def _escaped(cell: Any) -> Any:
 
 def _exceedance(above: float, probability: FloatArray, rows: Any) -> Data:
     """How many of some rows should exceed a threshold by their probabilities, (n,), how many likely do, and which."""
-    first = np.argsort(-probability, kind="stable")[:MOST_NAMED]
+    first = np.argsort(-probability, kind="stable")[:MOST_NAMED].tolist()
     return {
         "above": above,
         "n_rows": len(probability),
         "expected": float(probability.sum()),
         "n_likely": int(np.sum(probability > 0.5)),
         "likeliest": [
-            {"row": row_label(rows, int(place)), "probability": float(probability[place])}
+            {"row": row_label(rows, place), "probability": float(probability[place])}
             for place in first
             if probability[place] > 0.0
         ],
@@ -374,8 +374,8 @@ def facts(estimator: Any) -> Data:
         pairs = zip(tuning.weights.tolist(), tuning.members, strict=True)
         found["blend"] = " + ".join(f"{weight:.2f} {name}" for weight, name in pairs)
     known = {name: value for name, value in found.items() if value is not None and np.ndim(value) == 0}
-    told = {name: float(f"{v:.4g}") if isinstance(v, float) else _as_json(v) for name, v in known.items()}
-    return {name: value for name, value in told.items() if not isinstance(value, float) or np.isfinite(value)}
+    short = {name: float(f"{v:.4g}") if isinstance(v, float) else _as_json(v) for name, v in known.items()}
+    return {name: value for name, value in short.items() if not isinstance(value, float) or np.isfinite(value)}
 
 
 def chosen_text(chosen: Data) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from skewridge.tables.dates import as_days, find_date_format
 from skewridge.tables.encoder import TableEncoder
 
 STDIN = "-"
-SPOKEN = "standard input"
+STDIN_NAME = "standard input"
 MISSING = ("refuse", "impute", "drop")
 REMEDY = "Add --missing impute or --missing drop, or correct the table."
 TAKEN_AS = {"weight": "sample_weight", "groups": "groups", "time": "order"}  # by `fit` of an estimator
@@ -50,16 +50,13 @@ class Rows:
 
     features: Any
     response: FloatArray
-    known: Mapping[str, Any] = field(default_factory=dict)  # (n,) arrays
-    decimal: str | None = None  # the sign in the files
+    known: Mapping[str, Any]  # (n,) arrays
+    decimal: str | None  # the sign in the files
 
     def some(self, places: Any) -> Rows:
         """Some of the rows, by place or by a mask."""
         known = {name: values[places] for name, values in self.known.items()}
         return Rows(self.features.iloc[places], self.response[places], known, self.decimal)
-
-
-# Files
 
 
 def find_files(patterns: Sequence[str]) -> list[str]:
@@ -136,7 +133,7 @@ def read_tables(
     if note is not None:
         note_dialects({file: how for file, (_, how) in found.items()}, note)
     frames = [found[file][0].to_pandas(ignore_metadata=True) for file in files]
-    names = [SPOKEN if file == STDIN else file for file in files]
+    names = [STDIN_NAME if file == STDIN else file for file in files]
     for name, frame in zip(names, frames, strict=True):
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
         odd = sorted(set(frame.columns) ^ set(frames[0].columns))
@@ -156,7 +153,7 @@ def _read_stdin(texts: Collection[str], named: Collection[str], options: ReadOpt
         try:
             return read_whole(path, texts, named, options)
         except (ValueError, OSError, MemoryError, ImportError) as error:
-            raise type(error)(str(error).replace(path, SPOKEN)) from error
+            raise type(error)(str(error).replace(path, STDIN_NAME)) from error
 
 
 def _texts_in_some(tables: Sequence[Any]) -> set[str]:
@@ -175,7 +172,7 @@ def _texts_in_some(tables: Sequence[Any]) -> set[str]:
 def note_dialects(found: Mapping[str, str], note: Callable[[str], None]) -> None:
     """Note how files were read, once for all that were read alike."""
     for how in dict.fromkeys(filter(None, found.values())):
-        alike = [SPOKEN if file == STDIN else file for file in found if found[file] == how]
+        alike = [STDIN_NAME if file == STDIN else file for file in found if found[file] == how]
         some = listed(alike, len(alike), ", ...", most=3)
         note(f"read as: {how}" + ("" if len(alike) == len(found) else f" ({some})"))
 
@@ -280,14 +277,14 @@ def complete_rows(features: Any, missing: str, screen: Screen) -> BoolArray:
     """Return which rows are to be used, (n,), all but with "drop", and note what becomes of the others."""
     if check_choice("--missing", missing, MISSING) == "refuse":
         refuse_missing(features, REMEDY)
-    n_rows, told, each = count_missing(features)
+    n_rows, lacking, each = count_missing(features)
     if n_rows and missing == "impute":
-        screen.note(f"{told}, which are imputed ({each}).")
+        screen.note(f"{lacking}, which are imputed ({each}).")
     if not n_rows or missing == "impute":
         return np.ones(len(features), dtype=bool)
     if n_rows == len(features):
         raise ValueError(f"Every row has missing values ({each}): --missing drop leaves none.")
-    screen.note(f"{told} and are left out ({each}).")
+    screen.note(f"{lacking} and are left out ({each}).")
     return ~features.isna().any(axis=1).to_numpy()
 
 
