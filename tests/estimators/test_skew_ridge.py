@@ -312,7 +312,8 @@ def change_level_one(model, **fields):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m._model.blend.intercept.__setitem__(0, np.nan), "not finite"),
+        (lambda m: m._model.weights.__setitem__(0, np.nan), "not finite"),
+        (lambda m: object.__setattr__(m._model, "intercept", np.nan), "intercept is not a number from"),
         (lambda m: setattr(m, "_bounds", (0.0,)), "not valid"),
         (lambda m: setattr(m, "_bounds", (1.0, 0.0)), "not valid"),
         (lambda m: setattr(m, "_honest", m._honest[:2]), "not valid"),

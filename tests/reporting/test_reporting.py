@@ -278,7 +278,7 @@ def test_two_levels_tell_what_they_state_learned_and_cost(name):
     scales = data["method"]["scales"]
     assert scales["values"] == sorted(model.feature_scale_.tolist(), reverse=True)
     n_partitions, cell_size = (3, 1000) if name == "levels" else (4, 100)
-    size = LevelSize(len(TRAIN), 2, 1, 1, n_partitions, cell_size, outer_folds=name == "levels")
+    size = LevelSize(len(TRAIN), 2, 1, n_partitions, cell_size, outer_folds=name == "levels")
     expected = {"n_flops": levels_flops(size), "n_bytes": levels_bytes(size), "n_rows": len(TRAIN)}
     assert data["cost"]["fit"] == expected
     assert data["cost"]["ways"][0]["fit"].startswith("SkewRidge()")

@@ -1,7 +1,7 @@
-"""Companions of level 1: never asked about rows that they have seen, and guides like level 1 itself."""
+"""Companions of level 1: never asked about rows that they were fitted to, and trends like level 1 itself."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -10,8 +10,10 @@ from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.execution.context import using
 from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
-from skewridge.two_levels.fit import fit_blended, fit_outer
-from skewridge.two_levels.members import LevelSettings, Rows, companion_values, fit_companions, fit_members
+from skewridge.ridge.sample import Sample
+from skewridge.two_levels.fit import fit_blended
+from skewridge.two_levels.members import LevelSettings, companion_values, fit_companions, fit_members
+from skewridge.two_levels.outer_folds import fit_outer
 from tests.two_levels.test_outer_folds import outer_rows
 
 
@@ -63,8 +65,8 @@ def table(n, seed, noise=0.3):
     return X, truth + noise * rng.normal(size=n)
 
 
-def as_rows(X, y):
-    return Rows(X, y[:, None], np.ones(len(y)))
+def as_rows(X, y, companions=None):
+    return Sample(X, y[:, None], np.ones(len(y)), np.ones(len(y)), trend=companions)
 
 
 def settings(*companions, **more):
@@ -74,14 +76,14 @@ def settings(*companions, **more):
 def test_a_companion_never_predicts_rows_that_it_was_fitted_to():
     X, y = table(50, 0)
     line, rows = Line(), as_rows(X, y)
-    fits = fit_companions(rows, settings(line))
+    fitted, left_out = fit_companions(rows, settings(line))
     assert len(line.calls) == 2
     for seen, asked, _ in line.calls:
         assert len(seen) == len(asked) == 25
         assert not np.isin(asked, seen).any()
     assert sorted(np.concatenate([asked for _, asked, _ in line.calls])) == sorted(X[:, 0])
-    assert len(fits.fitted[0].seen) == 50
-    assert fits.honest.shape == (50, 1)
+    assert len(fitted[0].seen) == 50
+    assert left_out.shape == (50, 1)
 
 
 def test_the_folds_are_those_of_level_one():
@@ -104,9 +106,9 @@ def test_rows_with_equal_x_share_a_fold():
 def test_outer_folds_go_around_companions_in_the_thread_that_fits():
     X, y = table(60, 1)
     line = Line()
-    rows, deal = outer_rows(X, y)
-    X, y, folds = rows.X, rows.y[:, 0], np.argmax(deal.held, axis=1)
-    honest = using(n_jobs=2)(fit_outer)(rows, y, outer_rows(X, y)[1], settings(line)).honest
+    rows, outer = outer_rows(X, y)
+    X, y, folds = rows.Z, rows.Y[:, 0], np.argmax(outer.left_out, axis=1)
+    left_out, _ = using(n_jobs=2)(fit_outer)(rows, y, outer_rows(X, y)[1], settings(line))
     outside = [call for call in line.calls if len(call[0]) == 48]
     assert len(line.calls) == 5 * 3
     assert len(outside) == 5
@@ -115,60 +117,60 @@ def test_outer_folds_go_around_companions_in_the_thread_that_fits():
         assert thread is threading.main_thread()
     for fold, (_, asked, _) in enumerate(outside):
         assert np.array_equal(asked, X[folds == fold, 0])
-    assert len(honest) == 5
+    assert left_out.shape == (60, 5)
     expected = np.empty(60)
     for fold in range(5):
         rest = folds != fold
         expected[~rest] = Line().fit(X[rest], y[rest], np.ones(rest.sum())).predict(X[~rest])
-    np.testing.assert_allclose(honest[-1][:, 0], expected, atol=1e-12)
+    np.testing.assert_allclose(left_out[:, -1], expected, atol=1e-12)
 
 
-def test_the_engine_is_the_reference_with_two_guides():
+def test_the_engine_is_the_reference_with_two_trends():
     X, y = table(150, 0)
     new = table(40, 1)[0]
     how = settings(Known(lambda X: np.sin(7 * X[:, 0])))
     rows = as_rows(X, y)
-    fits = fit_companions(rows, how)
-    found = fit_members(rows, how, beside=fits.honest)
-    levels, beside = found.members.levels, fits.predict(new)
-    guide = (np.hstack([found.honest[0], fits.honest]) - levels.mean) / levels.spread
-    new_guide = (np.hstack([levels.level_one.predict(new), beside]) - levels.mean) / levels.spread
+    fitted, values = fit_companions(rows, how)
+    found = fit_members(replace(rows, trend=values), how)
+    levels, new_values = found.members.levels, companion_values(fitted, new)
+    trend = (np.hstack([found.left_out[:, :1], values]) - levels.mean) / levels.spread
+    new_trend = (np.hstack([levels.level_one.predict(new), new_values]) - levels.mean) / levels.spread
     forms, new_forms = levels.forms(X), levels.forms(new)
-    predictions = found.members.predict(new, beside)
-    assert len(predictions) == len(found.honest) == how.n_members == 5
+    predictions = found.members.predict(new, new_values)
+    assert predictions.shape[1] == found.left_out.shape[1] == 5
     for place, (kernel, model, learned) in enumerate(
-        zip(how.kernels, levels.locals, found.learned.locals, strict=True), 1
+        zip(how.kernels, levels.locals, found.learned[1:], strict=True), 1
     ):
         assert learned.trends.shape == (2,)
-        Z = np.column_stack([forms[:, model.used], guide]) * model.scales
-        Z_new = np.column_stack([new_forms[:, model.used], new_guide]) * model.scales
+        Z = np.column_stack([forms[:, model.used], trend]) * model.scales
+        Z_new = np.column_stack([new_forms[:, model.used], new_trend]) * model.scales
         left_out, predicted = reference.cells_fit(
             reference.Local(kernel, model.scales, learned.ridge, learned.trends),
             forms[:, model.used],
             (y - model.means) / model.units,
-            guide,
+            trend,
             model.cells.partitions.cells_of(Z),
             new_forms=new_forms[:, model.used],
-            new_guide=new_guide,
+            new_guide=new_trend,
             new_cells=model.cells.partitions.cells_of(Z_new),
         )
-        for ours, theirs in ((found.honest, left_out), (predictions, predicted)):
+        for ours, theirs in ((found.left_out, left_out), (predictions, predicted)):
             inside = np.clip(theirs * model.units + model.means, found.members.low, found.members.high)
-            np.testing.assert_allclose(ours[place][:, 0], inside, atol=1e-8 * y.std())
-    np.testing.assert_array_equal(predictions[-1], beside)
+            np.testing.assert_allclose(ours[:, place], inside, atol=1e-8 * y.std())
+    np.testing.assert_array_equal(predictions[:, -1:], new_values)
 
 
 def test_a_companion_that_knows_the_truth_gets_most_of_the_weight():
     X, y = table(120, 0)
     knows = Known(lambda X: np.sign(np.sin(7 * X[:, 0])) + X[:, 1])
     fit = fit_blended(X, y, np.ones(120), settings=settings(knows))
-    assert fit.model.blend.weights[-1, 0] > 0.5
+    assert fit.model.weights[-1] > 0.5
     plain = fit_blended(X, y, np.ones(120), settings=settings())
     assert fit.risk.mse < 0.5 * plain.risk.mse
     new, _ = table(200, 5)
-    beside = companion_values(fit.companions, new)
-    truth = beside[:, 0]
-    errors = [np.mean((p[:, 0] - truth) ** 2) for p in (fit.model.predict(new, beside), plain.model.predict(new))]
+    values = companion_values(fit.companions, new)
+    truth = values[:, 0]
+    errors = [np.mean((p[:, 0] - truth) ** 2) for p in (fit.model.predict(new, values), plain.model.predict(new))]
     assert errors[0] < 0.1 * errors[1]
 
 
@@ -176,7 +178,7 @@ def test_a_companion_that_says_nothing_does_no_harm():
     X, y = table(120, 0)
     flat = fit_blended(X, y, np.ones(120), settings=settings(Known(lambda X: np.zeros(len(X)))))
     plain = fit_blended(X, y, np.ones(120), settings=settings())
-    assert flat.model.blend.weights[-1, 0] == 0.0
+    assert flat.model.weights[-1] == 0.0
     assert flat.risk.mse < 1.1 * plain.risk.mse
 
 
@@ -184,9 +186,9 @@ def test_what_a_companion_predicts_stays_within_the_bounds():
     X, y = table(60, 0)
     how = settings(Known(lambda X: 1e6 * X[:, 0]))
     rows = as_rows(X, y)
-    found = fit_members(rows, how, beside=fit_companions(rows, how).honest)
+    found = fit_members(replace(rows, trend=fit_companions(rows, how)[1]), how)
     values = found.members.predict(X, 1e6 * X[:, :1])
-    for own in (found.honest[-1], values[-1]):
+    for own in (found.left_out[:, -1], values[:, -1]):
         assert own.min() == found.members.low
         assert own.max() == found.members.high
 
@@ -197,33 +199,32 @@ def test_where_there_are_no_levels_companions_are_not_fitted(n, y):
     fit = fit_blended(table(n, 0)[0], y, np.ones(n), settings=settings(line))
     assert line.calls == []
     assert fit.companions == ()
-    assert len(fit.model.blend.weights) == 1
+    assert len(fit.model.weights) == 1
     assert fit.model.predict(np.zeros((3, 2)), np.empty((3, 0))).shape == (3, 1)
 
 
 def test_no_companions_have_values_of_no_columns():
     X, y = table(20, 0)
-    fits = fit_companions(as_rows(X, y), LevelSettings())
-    assert fits.honest.shape == (20, 0)
-    assert fits.predict(X[:3]).shape == (3, 0)
+    fitted, left_out = fit_companions(as_rows(X, y), LevelSettings())
+    assert left_out.shape == (20, 0)
+    assert companion_values(fitted, X[:3]).shape == (3, 0)
 
 
-def test_a_companion_far_worse_than_level_one_joins_the_blend_and_guides_nothing():
+def test_a_companion_far_worse_than_level_one_joins_the_blend_and_is_no_trend():
     X, y = table(120, 5)
-    rows, new = as_rows(X, y), table(30, 6)[0]
+    new = table(30, 6)[0]
     poor = 100.0 * X[:, 1:], 7.0 * X[:, :1] ** 3
-    fits = [fit_members(rows, settings(Line()), beside=beside) for beside in poor]
+    fits = [fit_members(as_rows(X, y, values), settings(Line())) for values in poor]
     for fit in fits:
         for model in fit.members.levels.locals:
             assert model.scales[-1] == 0.0
             assert np.all(model.cells.slopes[:, -1] == 0.0)
-        assert len(fit.honest) == 5  # level 1, two kernels, ridge regression, the companion
+        assert fit.left_out.shape[1] == 5  # level 1, two kernels, ridge regression, the companion
     members = [fit.members.predict(new, value * np.ones((30, 1))) for fit, value in zip(fits, (0.1, -0.1), strict=True)]
-    for own, other in zip(members[0][:-1], members[1][:-1], strict=True):
-        assert np.array_equal(own, other)  # whatever it has said, or says of new rows
+    assert np.array_equal(members[0][:, :-1], members[1][:, :-1])  # whatever it predicted, or predicts of new rows
 
 
-def test_a_guide_that_some_folds_ignore_has_the_mean_of_the_others():
+def test_a_trend_that_some_folds_ignore_has_the_mean_of_the_others():
     own, other = (
         LearnedKernel(np.array([1.0, s]), 0.1, np.array([t]), np.zeros(1)) for s, t in ((4.0, 9.0), (1.0, 1.0))
     )
@@ -233,7 +234,7 @@ def test_a_guide_that_some_folds_ignore_has_the_mean_of_the_others():
     np.testing.assert_allclose([none.scales[0], none.scales[1], none.trends[0]], [1.0, 0.0, 0.0])
 
 
-def test_a_companion_as_good_as_level_one_guides():
+def test_a_companion_as_good_as_level_one_is_a_trend():
     X, y = table(120, 5)
-    fit = fit_members(as_rows(X, y), settings(Line()), beside=y[:, None])
+    fit = fit_members(as_rows(X, y, y[:, None]), settings(Line()))
     assert all(model.scales[-1] > 0.0 for model in fit.members.levels.locals)

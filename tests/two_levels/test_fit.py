@@ -1,5 +1,7 @@
 """Two levels and their blend: held to the reference, to copies, and to honesty by simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.execution.context import using
 from skewridge.response.grouping import ordered_blocks, row_groups
-from skewridge.two_levels.fit import fit_blended, fit_outer
-from skewridge.two_levels.members import FEWEST_ROWS, LevelSettings, Rows, fit_members
+from skewridge.ridge.sample import Sample
+from skewridge.two_levels.fit import fit_blended
+from skewridge.two_levels.members import FEWEST_ROWS, LevelSettings, fit_members
+from skewridge.two_levels.outer_folds import fit_outer
 from tests.two_levels.test_outer_folds import outer_rows
 
 SETTINGS = LevelSettings(cell_size=60, seed=3)
@@ -27,8 +31,8 @@ def fitted():
     return X, y, fit_blended(X, y, np.ones(200), settings=SETTINGS)
 
 
-def as_rows(X, y):
-    return Rows(X, y[:, None], np.ones(len(y)))
+def as_rows(X, y, groups=None):
+    return Sample(X, y[:, None], np.ones(len(y)), np.ones(len(y)), groups)
 
 
 def test_the_engine_is_the_reference_with_what_was_learned(fitted):
@@ -38,42 +42,39 @@ def test_the_engine_is_the_reference_with_what_was_learned(fitted):
     levels = found.members.levels
     new = table(60, 3, 1)[0]
     forms, new_forms = levels.forms(X), levels.forms(new)
-    guide = (found.honest[0] - levels.mean) / levels.spread
+    trend = (found.left_out[:, :1] - levels.mean) / levels.spread
     first = levels.level_one.predict(new)
-    new_guide = (first - levels.mean) / levels.spread
-    honest, predictions = [found.honest[0][:, 0]], [first[:, 0]]
-    for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned.locals, strict=True):
+    new_trend = (first - levels.mean) / levels.spread
+    left_out, predictions = [found.left_out[:, 0]], [first[:, 0]]
+    for kernel, model, learned in zip(SETTINGS.kernels, levels.locals, found.learned[1:], strict=True):
         local = reference.Local(kernel, model.scales, learned.ridge, learned.trends)
         Z, Z_new = (
-            np.column_stack([f[:, model.used], g]) * model.scales for f, g in ((forms, guide), (new_forms, new_guide))
+            np.column_stack([f[:, model.used], g]) * model.scales for f, g in ((forms, trend), (new_forms, new_trend))
         )
-        left_out, predicted = reference.cells_fit(
+        own, predicted = reference.cells_fit(
             local,
             forms[:, model.used],
             (y - model.means) / model.units,
-            guide,
+            trend,
             model.cells.partitions.cells_of(Z),
             new_forms=new_forms[:, model.used],
-            new_guide=new_guide,
+            new_guide=new_trend,
             new_cells=model.cells.partitions.cells_of(Z_new),
         )
-        honest.append(left_out * model.units[0] + model.means[0])
+        left_out.append(own * model.units[0] + model.means[0])
         predictions.append(predicted * model.units[0] + model.means[0])
-    for ours, theirs in zip(found.honest, honest, strict=False):
-        np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-8 * y.std())
-    for ours, theirs in zip(found.members.predict(new), predictions, strict=False):
-        np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-8 * y.std())
+    for ours, theirs in ((found.left_out, left_out), (found.members.predict(new), predictions)):
+        np.testing.assert_allclose(ours[:, :3].T, theirs, atol=1e-8 * y.std())
 
 
 def test_the_blend_is_the_references(fitted):
     X, y, fit = fitted
-    rows, deal = outer_rows(X, y)
-    honest = np.column_stack(fit_outer(rows, y, deal, SETTINGS).honest)
-    ordered = rows.y[:, 0]
-    np.testing.assert_allclose(fit.model.blend.weights[:, 0], reference.blend_weights(honest, ordered), atol=1e-7)
+    rows, folds = outer_rows(X, y)
+    left_out, _ = fit_outer(rows, y, folds, SETTINGS)
+    ordered = rows.Y[:, 0]
+    np.testing.assert_allclose(fit.model.weights, reference.blend_weights(left_out, ordered), atol=1e-7)
     new = table(40, 3, 1)[0]
-    members = np.hstack(fit.model.members.predict(new))
-    expected = reference.blend(honest, ordered, members)
+    expected = reference.blend(left_out, ordered, fit.model.members.predict(new))
     np.testing.assert_allclose(fit.model.predict(new)[:, 0], expected, atol=1e-8 * y.std())
 
 
@@ -116,7 +117,7 @@ def test_scores_move_the_blend_to_the_rows_that_count():
     assert errors[0] < 1.1 * errors[1]
 
 
-def test_new_rows_are_guided_by_the_mean_of_the_half_fits_that_guided_the_training_rows(fitted):
+def test_the_trend_of_new_rows_is_the_mean_of_the_half_fits_that_made_that_of_the_training_rows(fitted):
     """A fit to all rows would be nearer to the responses than what cells have learned from."""
     X, y, fit = fitted
     first, own = fit.fit.level_one.model, fit.model.members.levels.level_one
@@ -124,7 +125,9 @@ def test_new_rows_are_guided_by_the_mean_of_the_half_fits_that_guided_the_traini
     estimates = first.kernel.cross(Z, first.centers) @ first.coef.T + first.intercepts
     expected = np.clip(estimates, first.low, first.high) * first.units + first.means
     np.testing.assert_allclose(own.predict(X), expected, atol=1e-10 * y.std())
-    assert np.mean((own.predict(X)[:, 0] - y) ** 2) < np.mean((fit.fit.honest[0][:, 0] - y) ** 2)  # half has seen a row
+    assert np.mean((own.predict(X)[:, 0] - y) ** 2) < np.mean(
+        (fit.fit.left_out[:, 0] - y) ** 2
+    )  # half was fitted to a row
 
 
 def grouped(n_groups, size, seed):
@@ -135,10 +138,10 @@ def grouped(n_groups, size, seed):
 
 
 def test_groups_are_left_out_of_cells_where_they_are_too_many_for_outer_folds(monkeypatch):
-    monkeypatch.setattr("skewridge.two_levels.fit.is_small", lambda n_draws, n_columns: False)
+    monkeypatch.setattr("skewridge.two_levels.outer_folds.is_small", lambda n_groups, n_columns: False)
     X, y, group = grouped(60, 4, 0)
     found = fit_blended(X, y, np.ones(240), settings=SETTINGS, groups=row_groups(group))
-    assert found.honest_by == "leave-one-group-out"
+    assert found.left_out_by == "leave-one-group-out"
     X_new, y_new, _ = grouped(500, 1, 1)
     real = np.mean((found.model.predict(X_new)[:, 0] - y_new) ** 2)
     assert 0.6 < found.risk.mse / real < 1.7  # 0.02 without groups
@@ -159,43 +162,44 @@ def test_fits_of_groups_depend_on_no_order_of_rows_and_no_thread(by):
     np.testing.assert_allclose(one.left_out[mixed], other.left_out, rtol=1e-8)
 
 
-def test_level_one_sees_no_group_in_two_folds():
+def test_level_one_has_no_group_in_two_folds():
     X, y, group = grouped(12, 4, 0)
-    rows = Rows(X, y[:, None], np.ones(48), groups=group)
-    folds = cross_fit_folds(X, rows.y, rows.frequencies, SETTINGS.centers, groups=group, seed=0)
+    rows = as_rows(X, y, group)
+    folds = cross_fit_folds(X, rows.Y, rows.frequencies, SETTINGS.centers, groups=group, seed=0)
     assert all(len(set(folds[group == own])) == 1 for own in range(12))
     assert rows.some(group > 0).groups is not None
     assert rows.some(group == 0).groups is None  # one group is left: its rows are left out one by one
 
 
-def test_level_one_of_very_many_rows_is_fitted_to_some_and_guides_the_others_as_new_rows(monkeypatch):
+def test_level_one_of_very_many_rows_is_fitted_to_some_and_the_trend_of_others_is_that_of_new_rows(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
-    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300))
+    rows = as_rows(X, np.sin(2 * X[:, 0]) + X[:, 1])
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
     fit = fit_members(rows, SETTINGS)
     levels = fit.members.levels
     some = fit_members(rows.some(np.arange(200)), SETTINGS, forms=levels.forms)
     assert np.array_equal(levels.level_one.coef, some.members.levels.level_one.coef)
-    assert np.array_equal(fit.honest[0][:200], some.honest[0])
-    np.testing.assert_allclose(fit.honest[0][200:], levels.level_one.predict(X[200:]), rtol=1e-12)
-    assert all(len(own) == 300 for own in fit.honest)
+    assert np.array_equal(fit.left_out[:200, 0], some.left_out[:, 0])
+    np.testing.assert_allclose(fit.left_out[200:, :1], levels.level_one.predict(X[200:]), rtol=1e-12)
+    assert fit.left_out.shape == (300, 4)
 
 
 def test_rows_that_count_may_all_be_outside_the_sample_for_level_one(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
-    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), scores=(np.arange(300) >= 200).astype(float))
+    counted = (np.arange(300) >= 200).astype(float)
+    rows = replace(as_rows(X, np.sin(2 * X[:, 0]) + X[:, 1]), loss_weights=counted)
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
     monkeypatch.setattr("skewridge.cells.local.LEARNING_ROWS", 150)
     fit = fit_members(rows, SETTINGS)
-    assert np.average((fit.honest[1] - rows.y)[:, 0] ** 2, weights=rows.scores) < 0.2 * rows.y.var()
+    assert np.average((fit.left_out[:, 1] - rows.Y[:, 0]) ** 2, weights=counted) < 0.2 * rows.Y.var()
 
 
 def test_groups_are_never_split_by_a_sample_for_level_one(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
-    rows = Rows(X, np.sin(2 * X[:, :1]) + X[:, 1:], np.ones(300), groups=np.arange(300) // 3)
-    whole = fit_members(rows, SETTINGS).honest[0]
+    rows = as_rows(X, np.sin(2 * X[:, 0]) + X[:, 1], np.arange(300) // 3)
+    whole = fit_members(rows, SETTINGS).left_out[:, 0]
     monkeypatch.setattr("skewridge.two_levels.members.GUIDING_ROWS", 200)
-    assert np.array_equal(fit_members(rows, SETTINGS).honest[0], whole)
+    assert np.array_equal(fit_members(rows, SETTINGS).left_out[:, 0], whole)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
 from skewridge import SkewRidge
-from skewridge.two_levels.risk import StatedRisk
+from skewridge.two_levels.results import StatedRisk
 
 
 def fit(X, y, seed, weights=None, companions=None):

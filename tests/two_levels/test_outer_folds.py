@@ -3,20 +3,21 @@ import pytest
 
 from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
-from skewridge.two_levels.dealing import common_unit, deal_rows, is_discrete
-from skewridge.two_levels.fit import fit_blended, fit_outer
-from skewridge.two_levels.members import Learned, LevelSettings, Rows, average_learned
+from skewridge.ridge.sample import Sample
+from skewridge.two_levels.fit import fit_blended
+from skewridge.two_levels.members import LevelSettings
+from skewridge.two_levels.outer_folds import assign_folds, common_unit, fit_outer, is_discrete
 from skewridge.two_levels.planning import is_small
 
 SETTINGS = LevelSettings(kernels=("laplacian",), seed=3)
 
 
 def outer_rows(X, y, weights=None, seed=SETTINGS.seed):
-    """Distinct rows in the order that a fit puts them in, and how they are dealt to folds."""
+    """Distinct rows in the order that a fit puts them in, and the folds that they are assigned to."""
     weights = np.ones(len(y)) if weights is None else weights
     distinct = collapse_rows(X, y[:, None], weights, seed)
-    rows = Rows(X[distinct.rows], distinct.Y, distinct.frequencies)
-    return rows, deal_rows(X, y, distinct)
+    rows = Sample(X[distinct.rows], distinct.Y, distinct.frequencies, distinct.frequencies)
+    return rows, assign_folds(X, y, distinct, None)
 
 
 def table(n, seed=0):
@@ -41,35 +42,35 @@ def test_small_tables_are_those_with_few_rows_or_few_rows_a_column():
 
 def test_folds_share_the_response_out():
     X, y = table(103)
-    rows, deal = outer_rows(X, y)
-    assert deal.together
-    assert deal.held.sum(axis=0).tolist() == [21, 21, 21, 20, 20]
-    means = [np.average(rows.y[:, 0], weights=column) for column in deal.held.T]
+    rows, folds = outer_rows(X, y)
+    assert not folds.replicate
+    assert folds.left_out.sum(axis=0).tolist() == [21, 21, 21, 20, 20]
+    means = [np.average(rows.Y[:, 0], weights=column) for column in folds.left_out.T]
     assert np.ptp(means) < 0.3 * y.std()
 
 
 def test_a_row_is_not_predicted_by_a_fit_that_saw_it():
     X, y = table(80)
-    rows, deal = outer_rows(X, y)
+    rows, folds = outer_rows(X, y)
     changed = y.copy()
     changed[7] += 1e-3  # keeps the order of the responses, and so the folds
     again, same = outer_rows(X, changed)
-    assert np.array_equal(deal.counts, same.counts)
-    own = deal.held[:, np.argmax(deal.counts[7])] > 0
-    honest = [fit_outer(rows, y, deal, SETTINGS).honest for rows, y in ((rows, y), (again, changed))]
-    for before, after in zip(*honest, strict=True):
+    assert np.array_equal(folds.counts, same.counts)
+    own = folds.left_out[:, np.argmax(folds.counts[7])] > 0
+    predictions = [fit_outer(rows, y, folds, SETTINGS)[0] for rows, y in ((rows, y), (again, changed))]
+    for before, after in zip(*(found.T for found in predictions), strict=True):
         assert np.array_equal(before[own], after[own])
         assert not np.array_equal(before[~own], after[~own])
 
 
 def test_the_whole_fit_takes_the_mean_of_what_folds_learned():
     X, y = table(90)
-    rows, deal = outer_rows(X, y)
-    learned = fit_outer(rows, y, deal, SETTINGS).learned
+    rows, folds = outer_rows(X, y)
+    _, learned = fit_outer(rows, y, folds, SETTINGS)
     fit = fit_blended(X, y, np.ones(len(y)), settings=SETTINGS)
-    np.testing.assert_array_equal(fit.fit.learned.level_one.scales, learned.level_one.scales)
-    np.testing.assert_array_equal(fit.fit.learned.locals[0].scales, learned.locals[0].scales)
-    assert fit.fit.learned.locals[0].ridge == learned.locals[0].ridge
+    for own, mean in zip(fit.fit.learned, learned, strict=True):
+        np.testing.assert_array_equal(own.scales, mean.scales)
+        assert own.ridge == mean.ridge
 
 
 def test_means_of_what_was_learned_are_geometric():
@@ -78,9 +79,6 @@ def test_means_of_what_was_learned_are_geometric():
     np.testing.assert_allclose(found.scales, [2.0, 1.0])
     np.testing.assert_allclose([found.ridge, found.trends[0]], [2.0, 4.0])
     assert found.losses.tolist() == [0.5, 0.5, 2.0, 2.0, 8.0, 8.0]
-    both = average_learned([Learned(own, (own, kernels[0])) for own in kernels])
-    assert both.level_one.ridge == found.ridge
-    np.testing.assert_allclose(both.locals[1].ridge, 0.5)
 
 
 def test_a_discrete_table_has_no_column_that_never_repeats():
@@ -106,25 +104,25 @@ def test_weights_have_a_common_unit_if_they_are_counts(weights, expected):
     assert common_unit(np.array(weights, float)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_copies_of_a_whole_table_are_not_draws():
+def test_copies_of_a_whole_table_are_not_replicates():
     X, y = discrete_table(40)
     first = np.unique(X, axis=0, return_index=True)[1]
     X, y = np.repeat(X[first], 3, axis=0), np.repeat(y[first], 3)
-    assert outer_rows(X, y)[1].together
+    assert not outer_rows(X, y)[1].replicate
 
 
-def test_copies_with_one_continuous_response_are_not_draws():
+def test_copies_with_one_continuous_response_are_not_replicates():
     X, y = discrete_table(60)
     first = np.unique(X, axis=0, return_index=True)[1]
     X, y = X[first], y[first]
     times = np.where(np.arange(len(y)) % 3, 1, 5)
-    assert outer_rows(np.repeat(X, times, axis=0), np.repeat(y, times))[1].together
-    assert outer_rows(X, y, times.astype(float))[1].together
-    assert not outer_rows(np.repeat(X, times, axis=0), np.repeat(np.round(y), times))[1].together
+    assert not outer_rows(np.repeat(X, times, axis=0), np.repeat(y, times))[1].replicate
+    assert not outer_rows(X, y, times.astype(float))[1].replicate
+    assert outer_rows(np.repeat(X, times, axis=0), np.repeat(np.round(y), times))[1].replicate == 1.0
 
 
 @pytest.mark.parametrize("equal", [False, True])
-def test_even_replicates_are_dealt(equal):
+def test_even_replicates_are_shared_out(equal):
     grid = np.array([(a, b) for a in range(6) for b in range(6)], float)
     X = np.repeat(grid, np.where(np.arange(36) % 3, 2, 4), axis=0)
     y = X.sum(axis=1) + 0.1 * np.random.default_rng(0).normal(size=len(X))
@@ -137,43 +135,42 @@ def test_even_replicates_are_dealt(equal):
     assert fit.risk.mse < 0.2 * y.var()
 
 
-def test_draws_of_one_x_are_dealt_to_different_folds():
+def test_replicates_of_one_x_are_assigned_to_different_folds():
     X, y = discrete_table()
-    rows, deal = outer_rows(X, y)
-    assert not deal.together
-    np.testing.assert_array_equal(deal.counts.sum(axis=1), 1.0)
-    assert set(np.unique(deal.counts)) == {0.0, 1.0}
-    assert np.ptp(deal.held, axis=1).max() <= 1.0  # evenly, x by x
-    assert np.ptp(deal.held.sum(axis=0)) < 0.2 * len(y) / 5
-    rest = deal.outside(rows, y, deal.held, 2)
-    inside = deal.counts[:, 2] > 0
-    for x, mean, f in zip(rest.X, rest.y[:, 0], rest.frequencies, strict=True):
+    rows, folds = outer_rows(X, y)
+    assert folds.replicate
+    np.testing.assert_array_equal(folds.counts.sum(axis=1), 1.0)
+    assert set(np.unique(folds.counts)) == {0.0, 1.0}
+    assert np.ptp(folds.left_out, axis=1).max() <= 1.0  # evenly, x by x
+    assert np.ptp(folds.left_out.sum(axis=0)) < 0.2 * len(y) / 5
+    rest = folds.outside(rows, y, 2)
+    inside = folds.counts[:, 2] > 0
+    for x, mean, f in zip(rest.Z, rest.Y[:, 0], rest.frequencies, strict=True):
         own = ~inside & np.all(x == X, axis=1)
         assert f == own.sum()
         assert mean == pytest.approx(y[own].mean())
-    gone = [x for x in rows.X if not np.any(np.all(x == rest.X, axis=1))]
+    gone = [x for x in rows.Z if not np.any(np.all(x == rest.Z, axis=1))]
     assert all(np.all(inside[np.all(x == X, axis=1)]) for x in gone)
 
 
-def test_draws_are_predicted_by_fits_without_them_and_every_row_gets_their_mean():
+def test_replicates_are_predicted_by_fits_without_them_and_every_row_gets_their_mean():
     X, y = discrete_table()
-    _, deal = outer_rows(X, y)
-    held = deal.held
-    values = np.arange(float((held > 0).sum()))
-    by_fold = np.full(held.shape, np.nan)
-    by_fold[held > 0] = values
-    fold = np.argmax(deal.counts, axis=1)
-    expected = by_fold[deal.distinct.member, fold]
-    np.testing.assert_array_equal(deal.by_row(values, held), expected)
-    means = np.full(held.shape, np.nan)
-    means[held > 0] = deal.means(y, held)[:, 0]
-    member = deal.distinct.member
+    rows, folds = outer_rows(X, y)
+    values = np.arange(float(folds.pairs.sum()))
+    by_fold = np.full(folds.pairs.shape, np.nan)
+    by_fold[folds.pairs] = values
+    fold = np.argmax(folds.counts, axis=1)
+    expected = by_fold[folds.distinct.member, fold]
+    np.testing.assert_array_equal(folds.by_row(values), expected)
+    means = np.full(folds.pairs.shape, np.nan)
+    means[folds.pairs] = folds.means(rows, y)
+    member = folds.distinct.member
     own = (member == member[5]) & (fold == fold[5])
     assert means[member[5], fold[5]] == pytest.approx(y[own].mean())
 
 
 @pytest.mark.parametrize("low", [1, 2])
-def test_weights_equal_copies_where_draws_are_dealt(low):
+def test_weights_equal_copies_where_replicates_are_shared_out(low):
     X, y = discrete_table(120)
     counts = np.random.default_rng(1).integers(low, low + 3, len(y)).astype(float)
     repeated = np.repeat(np.arange(len(y)), counts.astype(int))
@@ -188,7 +185,7 @@ def test_the_stated_risk_of_a_discrete_table_is_that_of_new_draws():
     ratios = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        effects = rng.normal(size=(20, 20))  # nothing smooth: an x that was not seen cannot be known
+        effects = rng.normal(size=(20, 20))  # nothing smooth: an x that is not in the fit cannot be known
         draw = lambda n: rng.integers(0, 20, (n, 2))  # noqa: B023, E731
         X, new = draw(800), draw(4000)
         y, truth = (effects[tuple(own.T)] + 0.2 * rng.normal(size=len(own)) for own in (X, new))
@@ -203,4 +200,4 @@ def test_where_outer_folds_have_too_few_rows_ridge_regression_is_alone():
         X, y = table(n)
         fit = fit_blended(X, y, np.ones(n), settings=SETTINGS)
         assert (fit.model.members.levels is not None) == levels
-        assert fit.honest_by == ("outer folds" if levels else "leave-one-out")
+        assert fit.left_out_by == ("outer folds" if levels else "leave-one-out")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_real
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, random_partitions, rows_of_cells
 from skewridge.execution.context import on_threads, run
@@ -23,156 +21,110 @@ from skewridge.linalg.cholesky import (
     squared_columns,
 )
 from skewridge.response.grouping import share_groups
+from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.local import Workspace
+from skewridge.ridge.sample import Sample
 
-SPLITS = (0.42, 0.45, 0.48, 0.52, 0.55, 0.58)  # of a node's rows, on one side of a split
 EPS = float(np.finfo(np.float64).eps)
 RAISE = 10.0  # what the ridge of a singular cell is multiplied by
 MOST_RIDGE = 1e6  # times the largest diagonal: a matrix that is singular even so holds nan or inf
 
 
-@dataclass(frozen=True)
-class CellSettings:
-    """How cells are made and solved: G = k + q diag(trend) q' + ridge diag(1 / f); the bandwidth is 1."""
-
-    kernel: str = "laplacian"
-    ridge: float = 0.01
-    trend: float | FloatArray = 1.0  # or one for every column of q
-    seed: int = 0
-    n_partitions: int = N_PARTITIONS
-    cell_size: int = CELL_SIZE
-
-    def __post_init__(self) -> None:
-        check_cell_kernel(self.kernel)
-        check_real("ridge", self.ridge, 0, open_low=True)
-        for trend in np.ravel(self.trend).tolist():
-            check_real("trend", trend, 0)
-
-
-@dataclass(frozen=True)
-class CellSolution:
-    """One cell, f(x) = mean + slope' q(x) + sum_i coef_i k(x, z_i), and its leave-one-out values; coef is (n, p)."""
-
-    coef: FloatArray
-    mean: FloatArray
-    slope: FloatArray
-    left_out: FloatArray
-    ridge: float
-
-
-class CellsFit(NamedTuple):
-    """A fitted model, its predictions of every row by fits without it, (N, p), and the ridge of every cell, (C,)."""
-
-    model: Cells
-    left_out: FloatArray
-    ridges: FloatArray
-
-
 def fit_cells(
-    Z: FloatArray,
-    Y: FloatArray,
-    frequencies: FloatArray,
-    q: FloatArray | None = None,
+    kernel: str,
+    sample: Sample,
+    learned: LearnedKernel,
     *,
-    settings: CellSettings,
-    groups: IntArray | None = None,
-) -> CellsFit:
-    """Fit every cell, and predict every row by fits without it, or without its group; cells, scales and q are given.
+    seed: int,
+    n_partitions: int = N_PARTITIONS,
+    cell_size: int = CELL_SIZE,
+) -> tuple[Cells, FloatArray, FloatArray]:
+    """Fit every cell: the model, predictions of every row by fits without it, (N, p), and every cell's ridge, (C,).
 
-    Parameters
-    ----------
-    Z : (N, D) array of scaled features of distinct rows in canonical order, at least two
-    Y, frequencies : (N, p) and (N,) arrays, responses and how often each row occurs
-    q : (N, k) array of cross-fitted first estimates for the trends, or None for no trend
-    groups : (N,) array, rows that are left out together; None: every row on its own
+    Rows of the sample, at least two, have been scaled already; what was learned says the ridge and the weight of every
+    trend. Rows of a group are left out together.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Z = np.random.default_rng(0).random((500, 2)) * 3
+    >>> Z, one = np.random.default_rng(0).random((500, 2)) * 3, np.ones(500)
     >>> Y = np.sin(Z).sum(axis=1, keepdims=True)
-    >>> settings = CellSettings("matern32", ridge=1e-4, cell_size=200)
-    >>> fit = fit_cells(Z, Y, np.ones(500), settings=settings)
-    >>> bool(np.mean((fit.left_out - Y) ** 2) < 1e-3 * Y.var())
+    >>> learned = LearnedKernel(np.ones(2), ridge=1e-4, trends=np.empty(0), losses=np.empty(0))
+    >>> _, left_out, _ = fit_cells("matern32", Sample(Z, Y, one, one), learned, seed=0, cell_size=200)
+    >>> bool(np.mean((left_out - Y) ** 2) < 1e-3 * Y.var())
     True
     """
-    _check_rows(Z, Y, frequencies, q)
-    kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
-    how = {"seed": settings.seed, "cell_size": settings.cell_size}
-    partitions = random_partitions(Z, n_partitions=settings.n_partitions, **how)
+    Z, Y, groups = sample.Z, sample.Y, sample.groups
+    decaying = Kernel(check_cell_kernel(kernel), bandwidth=1.0)
+    partitions = random_partitions(Z, seed=seed, n_partitions=n_partitions, cell_size=cell_size)
     cells = partitions.cells_of(Z)
-    rows = rows_of_cells(cells, partitions.n_cells, **how)
+    rows = rows_of_cells(cells, partitions.n_cells, seed=seed, cell_size=cell_size)
     workspace = Workspace()
 
-    def solve(cell: int) -> CellSolution:
-        own = rows[cell]
-        return solve_cell(
-            *(kernel, Z[own], Y[own], frequencies[own], None if q is None else q[own]),
-            ridge=settings.ridge,
-            trend=settings.trend,
-            groups=None if groups is None else groups[own],
-            workspace=workspace,
-        )
+    def solve(cell: int) -> tuple[FloatArray, ...]:
+        own = sample.some(rows[cell])
+        coef, mean, slope, left_out, ridge = solve_cell(decaying, own, learned, workspace)
+        one_group = groups is not None and own.groups is None  # and nothing is known without it
+        return coef, mean, slope, np.full_like(left_out, np.nan) if one_group else left_out, ridge
 
     with on_threads(), stage("cells"):
-        solutions = list(run(solve, range(partitions.n_cells)))
+        solved = run(solve, range(partitions.n_cells))
+        coefs, means, slopes, by_cell, ridges = zip(*solved, strict=True)
     model = Cells(
-        kernel=kernel,
+        kernel=decaying,
         partitions=partitions,
         points=np.ascontiguousarray(Z, dtype=np.float64),
         rows=rows,
-        coef=np.ascontiguousarray(np.concatenate([s.coef for s in solutions]).T),
-        means=np.array([s.mean for s in solutions]),
-        slopes=np.array([s.slope for s in solutions]),
+        coef=np.ascontiguousarray(np.concatenate(coefs).T),
+        means=np.array(means),
+        slopes=np.array(slopes),
     )
-    left_out = _average_left_out(model, solutions, cells, Z, q)
+    left_out = _average_left_out(model, by_cell, cells, sample)
     if groups is not None:  # where no cell knows another group: the mean of all others
         unknown = np.isnan(left_out).any(axis=1)
         for group in np.unique(groups[unknown]):
             own = groups == group
-            left_out[own & unknown] = np.average(Y[~own], axis=0, weights=frequencies[~own])
-    return CellsFit(model, left_out, np.array([s.ridge for s in solutions]))
+            left_out[own & unknown] = np.average(Y[~own], axis=0, weights=sample.frequencies[~own])
+    return model, left_out, np.array(ridges)
 
 
 def solve_cell(
-    kernel: Kernel,
-    Z: FloatArray,
-    Y: FloatArray,
-    frequencies: FloatArray,
-    q: FloatArray | None = None,
-    *,
-    ridge: float,
-    trend: float | FloatArray = 0.0,
-    groups: IntArray | None = None,
-    workspace: Workspace | None = None,
-) -> CellSolution:
-    """Solve G a = y - mean, 1'a = 0, and leave every row, or every group, out once.
+    kernel: Kernel, sample: Sample, learned: LearnedKernel, workspace: Workspace
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Coefficients (n, p), mean (p,) and slopes (k, p) of a cell, left-out predictions (n, p), and the ridge it took.
 
-    With G^-1 = L'L the mean is 1'G^-1 y / 1'G^-1 1, and P = G^-1 - G^-1 1 1'G^-1 / 1'G^-1 1 has the left-out errors
-    a_i / P_ii; of a group B they are P_BB^-1 a_B.
+    With G = k + Q diag(trends) Q' + ridge diag(1 / f) and G^-1 = L'L it solves G a = y - mean, 1'a = 0: the mean is
+    1'G^-1 y / 1'G^-1 1. P = G^-1 - G^-1 1 1'G^-1 / 1'G^-1 1 has the left-out errors a_i / P_ii; of a group B they are
+    P_BB^-1 a_B.
     """
-    columns = np.empty((0, len(Z))) if q is None else np.ascontiguousarray(q.T)
+    Y, frequencies, groups = sample.Y, sample.frequencies, sample.groups
+    columns = np.empty((0, len(Y))) if sample.trend is None else np.ascontiguousarray(sample.trend.T)
     middle = np.array([np.average(column, weights=frequencies) for column in columns])
-    centred, trends = columns - middle[:, None], np.broadcast_to(trend, middle.shape)
-    inverse, raised = _factorise(kernel, Z, centred.T, trends, ridge / frequencies, workspace or Workspace())
+    centred = columns - middle[:, None]
+    inverse, ridge = _factorise(kernel, sample, centred.T, learned, workspace)
     offset = np.average(Y, axis=0, weights=frequencies)
-    right = np.ones((Y.shape[1] + 1, len(Z)))
+    right = np.ones((Y.shape[1] + 1, len(Y)))
     right[:-1] = (Y - offset).T
     inverse_solve(inverse, right)
     ones, total = right[-1], right[-1].sum()
     mean = right[:-1].sum(axis=1) / total
     coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
     products = np.array([row @ coef for row in centred])  # row by row: one more of them changes no bit of the others
-    slope = trends[:, None] * products.reshape(len(centred), coef.shape[1])
-    errors = _left_out_errors(inverse, ones, coef, groups)
-    return CellSolution(coef, mean + offset - middle @ slope, slope, Y - errors, ridge * raised)
+    slope = learned.trends[:, None] * products.reshape(len(centred), coef.shape[1])
+    if groups is None or not share_groups(groups):
+        diagonal = squared_columns(inverse)
+        errors = coef / np.maximum(diagonal - ones**2 / total, EPS * diagonal)[:, None]
+    else:
+        P = np.empty_like(inverse)
+        loops().project_out_mean(lower_square(inverse), ones, float(total), P)
+        errors = errors_by_group(P, coef, groups)
+    return coef, mean + offset - middle @ slope, slope, Y - errors, np.asarray(ridge)
 
 
 def fit_bytes(
     n_rows: int,
     n_features: int,
-    n_outputs: int = 1,
     *,
     n_threads: int = 1,
     n_partitions: int = N_PARTITIONS,
@@ -190,8 +142,8 @@ def fit_bytes(
     """
     cell = min(n_rows, cell_size)
     n_partitions = n_partitions if n_rows > cell_size else 1
-    solving = 3.0 * n_rows * n_partitions * (1 + n_outputs) + 2.0 * n_rows * n_outputs
-    threads = n_threads * cell * (cell + 3.0 * n_features + 6.0 * (n_outputs + 1))
+    solving = n_rows * (6.0 * n_partitions + 2.0)
+    threads = n_threads * cell * (cell + 3.0 * n_features + 12.0)
     return 8.0 * (max(3.0 * n_rows * n_features, n_rows * n_features + threads) + solving)
 
 
@@ -206,72 +158,50 @@ def check_cell_kernel(name: str) -> str:
     return name
 
 
-def _average_left_out(
-    model: Cells, solutions: list[CellSolution], cells: IntArray, Z: FloatArray, q: FloatArray | None
-) -> FloatArray:
-    """The mean over partitions of the cells' leave-one-out values, (N, p).
+def _average_left_out(model: Cells, by_cell: Sequence[FloatArray], cells: IntArray, sample: Sample) -> FloatArray:
+    """The mean over partitions of the cells' left-out predictions, (N, p), from those of every cell.
 
-    A row that its cell was not fitted to is predicted by it as any new row. Cells that hold nothing but the row's group
-    say nothing; nan where no cell says anything.
+    A row that its cell was not fitted to is predicted by it as any new row. A cell's predictions are nan where it
+    knows no other group, and so is the mean where none of a row's cells does.
     """
-    total = np.zeros((len(Z), len(model.coef)))
-    fitted, silent = np.zeros(cells.shape, dtype=bool), np.zeros(len(Z), dtype=np.int64)
-    for cell, solution in enumerate(solutions):
-        own, unknown = model.rows[cell], bool(np.isnan(solution.left_out).any())
-        total[own] += 0.0 if unknown else solution.left_out
-        silent[own] += unknown
+    Z, trend = sample.Z, sample.trend
+    total = np.zeros_like(sample.Y)
+    fitted, unknown = np.zeros(cells.shape, dtype=bool), np.zeros(len(Z), dtype=np.int64)
+    for cell, left_out in enumerate(by_cell):
+        own = model.rows[cell]
+        known = not np.isnan(left_out).any()
+        total[own] += left_out if known else 0.0
+        unknown[own] += not known
         fitted[own] |= cells[own] == cell
-    for column, known in zip(cells.T, fitted.T, strict=True):
-        out = np.flatnonzero(~known)
+    for column, inside in zip(cells.T, fitted.T, strict=True):
+        out = np.flatnonzero(~inside)
         if len(out):
-            total[out] += model.predict_in(column[out, None], Z[out], None if q is None else q[out])[:, 0]
-    count = (cells.shape[1] - silent)[:, None]
+            total[out] += model.predict_in(column[out, None], Z[out], None if trend is None else trend[out])[:, 0]
+    count = (cells.shape[1] - unknown)[:, None]
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def _left_out_errors(inverse: FloatArray, ones: FloatArray, coef: FloatArray, groups: IntArray | None) -> FloatArray:
-    """Errors of rows, or of groups, left out, (n, p), from G's inverse factor, which is overwritten, and G^-1 1."""
-    total = ones.sum()
-    if groups is None or not share_groups(groups):
-        diagonal = squared_columns(inverse)
-        precision = np.maximum(diagonal - ones**2 / total, EPS * diagonal)
-        return np.asarray(coef / precision[:, None])
-    if np.all(groups == groups[0]):
-        return np.full_like(coef, np.nan)
-    P = np.empty_like(inverse)
-    loops().project_out_mean(lower_square(inverse), ones, float(total), P)
-    return errors_by_group(P, coef, groups)
-
-
 def _factorise(
-    kernel: Kernel, Z: FloatArray, q: FloatArray, trends: FloatArray, ridge: FloatArray, workspace: Workspace
+    kernel: Kernel, sample: Sample, centred: FloatArray, learned: LearnedKernel, workspace: Workspace
 ) -> tuple[FloatArray, float]:
-    """The inverse Cholesky factor of G, and how many times the ridge had to be raised for it to exist."""
-    raised = 1.0
+    """The inverse Cholesky factor of G, and the ridge, raised until it exists."""
+    n, raised = len(sample), 1.0
+    ridge = learned.ridge / sample.frequencies
     while True:
-        matrix = kernel.gram_lower(Z, workspace.square(len(Z)))
-        add_gram(matrix, q, trends)
-        diagonal = matrix.reshape(-1)[:: len(Z) + 1]
+        matrix = kernel.gram_lower(sample.Z, workspace.square(n))
+        add_gram(matrix, centred, learned.trends)
+        diagonal = matrix.reshape(-1)[:: n + 1]
         largest = float(diagonal.max())
         diagonal += raised * ridge
         try:
             inverses = inverse_factor(matrix).diagonal()
             if np.isfinite(inverses).all() and EPS * largest * inverses.max() ** 2 < 1.0:  # regular beyond rounding
-                return matrix, raised
+                return matrix, learned.ridge * raised
         except NotPositiveDefinite:
             pass
         raised *= RAISE
         if not raised * ridge.max() <= MOST_RIDGE * max(largest, 1.0):
             raise np.linalg.LinAlgError(
-                f"A cell of {len(Z):,} rows cannot be solved with any ridge: its kernel values are "
+                f"A cell of {n:,} rows cannot be solved with any ridge: its kernel values are "
                 "not finite. Look for nan, inf or huge numbers among the scaled features."
             )
-
-
-def _check_rows(Z: FloatArray, Y: FloatArray, frequencies: FloatArray, q: FloatArray | None) -> None:
-    n, shapes = len(Z), {"Y": Y.shape, "frequencies": frequencies.shape, "q": None if q is None else q.shape}
-    if n < 2:
-        raise ValueError(f"Cells need at least 2 distinct rows to leave one out; got {n}.")
-    fits = Y.shape[:1] == frequencies.shape == (n,) and Y.ndim == 2
-    if not fits or (q is not None and (q.ndim != 2 or len(q) != n)):
-        raise ValueError(f"Y (n, p), frequencies (n,), q (n, k) must have the {n} rows; got {shapes}.")

@@ -1,8 +1,8 @@
-"""Level 2: a metric learned on balls, then exact fits in cells; alone, or guided by a global fit.
+"""Level 2: a metric learned on balls, then exact fits in cells; alone, or following a global fit.
 
-Rows come as forms of their columns (:mod:`skewridge.features.forms`), distinct and in canonical order. Guides, the
-cross-fitted values of a global fit and of others beside it, make the cells see beyond their walls: each is one more
-coordinate, and a trend ``tau_j q_j q_j'`` of the kernel.
+Rows come as forms of their columns (:mod:`skewridge.features.forms`), distinct and in canonical order. Trends, the
+cross-fitted values of a global fit and of companions, make the cells see beyond their walls: each is one more
+coordinate, and a term ``tau_j q_j q_j'`` of the kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.cells.fit import CellSettings, check_cell_kernel, fit_cells
+from skewridge.cells.fit import check_cell_kernel, fit_cells
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
@@ -41,7 +41,7 @@ class LocalSettings:
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Cells of responses (y - means) / units, on the forms that matter, (u,); the scales of k guides are the last."""
+    """Cells of responses (y - means) / units, on the forms that matter, (u,); the scales of k trends are the last."""
 
     used: IntArray
     scales: FloatArray
@@ -55,10 +55,10 @@ class LocalModel:
         squares[self.used] = self.scales[: len(self.used)] ** 2
         return np.sqrt(forms.by_column(squares))
 
-    def predict(self, forms: FloatArray, guide: FloatArray | None = None) -> FloatArray:
-        """Predict one block of rows, (n, p), from all their forms and, if there are any, the guides, (n, k)."""
-        Z = _beside(forms[:, self.used], guide) * self.scales
-        return self.cells.predict(Z, guide) * self.units + self.means
+    def predict(self, forms: FloatArray, trend: FloatArray | None = None) -> FloatArray:
+        """Predict one block of rows, (n, p), from all their forms and, if there are any, the trends, (n, k)."""
+        Z = _with_trend(forms[:, self.used], trend) * self.scales
+        return self.cells.predict(Z, trend) * self.units + self.means
 
 
 @dataclass(frozen=True)
@@ -71,65 +71,53 @@ class LocalFit:
 
 
 def fit_local(
-    forms: FloatArray,
-    Y: FloatArray,
-    frequencies: FloatArray,
-    guide: FloatArray | None = None,
-    *,
+    sample: Sample,
     settings: LocalSettings,
-    weights: FloatArray | None = None,
-    groups: IntArray | None = None,
     learned: LearnedKernel | None = None,
     initial_scales: FloatArray | None = None,
 ) -> LocalFit:
     """Learn the metric on balls, drop the forms that it ignores, and fit the cells.
 
-    Parameters
-    ----------
-    forms, Y, frequencies : (n, D), (n, p) and (n,) arrays
-    guide : (n, k) array of cross-fitted first estimates in units of the response's standard deviation, or None;
-        one that is 0 at every row is not looked at, whatever it is at new rows
-    weights : (n,) array of loss weights for the learning; None: the frequencies
-    learned : LearnedKernel over all forms and the guide, instead of learning
-    initial_scales : (D,) array of scales of the forms in a global fit, half-way to which learning starts
+    ``sample.Z``, (n, D), are forms; a trend that is 0 at every row is not looked at, whatever it is at new rows.
+    ``learned``, over all forms and trends, is taken instead of learning, which starts half-way to ``initial_scales``,
+    (D,), those of the forms in a global fit.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> forms = rng.normal(size=(300, 3))
+    >>> forms, one = np.random.default_rng(0).normal(size=(300, 3)), np.ones(300)
     >>> Y = np.abs(forms[:, :1])  # the other two say nothing
-    >>> fit = fit_local(forms, Y, np.ones(300), settings=LocalSettings("matern32"))
+    >>> fit = fit_local(Sample(forms, Y, one, one), LocalSettings("matern32"))
     >>> bool(np.mean((fit.left_out - Y) ** 2) < 0.05 * Y.var())
     True
     """
-    unit, means, units = unit_responses(Y, frequencies, centre=True)
-    Z, n_forms = _beside(forms, guide), forms.shape[1]
+    unit, means, units = unit_responses(sample.Y, sample.frequencies, centre=True)
+    forms, trend, n_forms = sample.Z, sample.trend, sample.Z.shape[1]
     if learned is None:
-        rows = Sample(Z, unit, frequencies, frequencies if weights is None else weights, groups, guide)
-        rows = rows.some(slice(LEARNING_ROWS))  # rows come in random order
+        rows = replace(sample, Z=_with_trend(forms, trend), Y=unit).some(slice(LEARNING_ROWS))  # in random order
         if not np.any(rows.loss_weights > 0.0):
             rows = replace(rows, loss_weights=rows.frequencies)
         kernel = Kernel(check_cell_kernel(settings.kernel), bandwidth=1.0)
         learned = learn_scales(
             kernel, rows, seed=settings.seed, local=True, initial_scales=initial_scales, n_steps=settings.n_steps
         )
-    learned = learned if guide is None else learned.drop_trends(np.all(guide == 0.0, axis=0))
+    if trend is not None:
+        learned = learned.drop_trends(np.all(trend == 0.0, axis=0))
     used = np.flatnonzero(learned.scales[:n_forms] > NEGLIGIBLE * learned.scales.max(initial=0.0))
     scales = np.append(learned.scales[used], learned.scales[n_forms:])
-    own = CellSettings(
-        *(settings.kernel, learned.ridge, learned.trends),
+    cells, left_out, _ = fit_cells(
+        settings.kernel,
+        replace(sample, Z=_with_trend(forms[:, used], trend) * scales, Y=unit),
+        learned,
         seed=settings.seed,
         n_partitions=settings.n_partitions,
         cell_size=settings.cell_size,
     )
-    Z = _beside(forms[:, used], guide) * scales
-    cells, left_out, _ = fit_cells(Z, unit, frequencies, guide, settings=own, groups=groups)
     return LocalFit(LocalModel(used, scales, cells, means, units), left_out * units + means, learned)
 
 
-def _beside(forms: FloatArray, guide: FloatArray | None) -> FloatArray:
-    return forms if guide is None else np.column_stack([forms, guide])
+def _with_trend(forms: FloatArray, trend: FloatArray | None) -> FloatArray:
+    return forms if trend is None else np.column_stack([forms, trend])
 
 
 # Cells alone, from a table to predictions
@@ -157,10 +145,6 @@ class TableFit:
         Z, Y, f = self.forms(X[distinct.rows[own]]) * learned.scales, distinct.Y[own], distinct.frequencies[own]
         return adjacency(Kernel(kernel, bandwidth=1.0), Z, Y, learned.ridge, frequencies=f, runs=runs.labels)
 
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predict one block of rows, (n, p)."""
-        return predict_table(self.forms, None if self.fit is None else self.fit.model, self.means, X)
-
 
 def predict_table(forms: FeatureForms, model: LocalModel | None, means: FloatArray, X: FloatArray) -> FloatArray:
     """Predictions of raw rows, (n, p); the mean where there is no model."""
@@ -182,12 +166,14 @@ def fit_table(
     forms = learn_forms(rows, distinct.frequencies)
     if len(distinct) < 2 or not len(forms) or constant_outputs(distinct.Y).all():
         return TableFit(forms, distinct, means, None, distinct.means_of_others(Y))
-    fit = fit_local(
-        *(forms(rows), distinct.Y, distinct.frequencies),
-        settings=settings,
-        weights=None if scores is None else distinct.totals(scores),
+    sample = Sample(
+        Z=forms(rows),
+        Y=distinct.Y,
+        frequencies=distinct.frequencies,
+        loss_weights=distinct.frequencies if scores is None else distinct.totals(scores),
         groups=distinct.groups if groups is not None and groups.holds_several else None,
     )
+    fit = fit_local(sample, settings)
     return TableFit(forms, distinct, means, fit, fit.left_out[distinct.member])
 
 
@@ -206,8 +192,14 @@ def predict_left_out(
     """
     out = np.full(Y.shape, np.nan)
     for rest, here in groups.folds(Y[:, 0], N_FOLDS, weights):
-        some = None if scores is None else scores[rest]
-        own = X[rest], Y[rest], weights[rest]
-        fit = fit_table(*own, settings=settings, scores=some, groups=groups.some(rest))
-        out[here] = fit.predict(X[here])
+        found = fit_table(
+            X[rest],
+            Y[rest],
+            weights[rest],
+            settings=settings,
+            scores=None if scores is None else scores[rest],
+            groups=groups.some(rest),
+        )
+        model = None if found.fit is None else found.fit.model
+        out[here] = predict_table(found.forms, model, found.means, X[here])
     return out

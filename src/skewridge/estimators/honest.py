@@ -20,7 +20,7 @@ from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.planning import LevelSize, require_memory
-from skewridge.two_levels.risk import StatedRisk
+from skewridge.two_levels.results import StatedRisk
 
 
 class SeenRows(NamedTuple):

@@ -30,10 +30,8 @@ from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
-from skewridge.two_levels.fit import shift_of
 from skewridge.two_levels.planning import LevelSize, is_small, require_memory
-from skewridge.two_levels.risk import stated_risk
-from skewridge.two_levels.tuning import concern_of_shift
+from skewridge.two_levels.results import shift_of, stated_risk, warning_of_shift
 
 
 class LocalKernelRidge(HonestEstimator):
@@ -162,11 +160,11 @@ class LocalKernelRidge(HonestEstimator):
         self._remember_cells(fit)
         left_out = self._clipped(left_out)
         self._remember_honest(X, kept, left_out, y, weights, together)
-        risk = stated_risk(y, left_out, weights, member=found.distinct.member, draws=found.distinct.draws)
+        risk = stated_risk(y, left_out, weights, member=found.distinct.member, together=found.distinct.draws)
         self.risk_ = self._placed(risk, kept)
         shift = shift_of(left_out, y, weights)
         if shift and self.scoring == "mse":
-            warn_user(concern_of_shift(shift))
+            warn_user(warning_of_shift(shift))
         if together is None:
             warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))
         if fit is not None and not fit.learned.learned:

@@ -32,12 +32,11 @@ from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 from skewridge.response.grouping import RowGroups
-from skewridge.two_levels.blend import MOST_MEMBERS
-from skewridge.two_levels.fit import BlendedFit, fit_blended
+from skewridge.two_levels.blend import MOST_MEMBERS, BlendedModel
+from skewridge.two_levels.fit import fit_blended
 from skewridge.two_levels.members import LevelSettings, companion_values
-from skewridge.two_levels.model import BlendedModel
 from skewridge.two_levels.planning import LevelSize, require_memory
-from skewridge.two_levels.tuning import LevelTuning, concerns, tuning_of
+from skewridge.two_levels.results import BlendedFit, LevelTuning, tuning_of, warnings_of
 
 MOST_KERNELS = 4  # which leave room for companions: a blend takes a few members more
 
@@ -172,7 +171,7 @@ class SkewRidge(HonestEstimator):
         check_companion_weights(self.companions, weights)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         size = self._size(len(kept), X.shape[1])
-        require_memory(size if together is None else replace(size, n_draws=together.n_draws))
+        require_memory(size if together is None else replace(size, n_groups=together.n_draws))
         seed = draw_seed(self.random_state)
         rows, y = X[kept], y[kept]
         fit = self._fit_levels(rows, y, weights, together, seed)
@@ -188,8 +187,8 @@ class SkewRidge(HonestEstimator):
         self.dropped_features_ = self._column_names(np.sort(tuning.unused_columns))
         self.risk_ = self._placed(fit.risk, kept)
         self._remember_honest(X, kept, fit.left_out, y, weights, together, fit.level)
-        for concern in concerns(fit):
-            warn_user(concern)
+        for warning in warnings_of(fit):
+            warn_user(warning)
         return self
 
     def _values(self, X: FloatArray) -> FloatArray:

@@ -53,10 +53,8 @@ from skewridge.tables.dates import PARTS as DATE_PARTS
 from skewridge.tables.encoder import TableEncoder
 from skewridge.tables.level_means import LevelMeans
 from skewridge.tables.written_numbers import NumberFormat
-from skewridge.two_levels.blend import Blend
-from skewridge.two_levels.model import BlendedModel, Members, TwoLevels
-from skewridge.two_levels.risk import StatedRisk
-from skewridge.two_levels.tuning import LevelTuning
+from skewridge.two_levels.blend import BlendedModel, Members, TwoLevels
+from skewridge.two_levels.results import LevelTuning, StatedRisk
 
 REGRESSORS = (DacKernelRidge, DacRegressor, AdaptiveKernelRidge, LocalKernelRidge, SkewRidge, SmoothingSpline)
 CHOICES = {
@@ -312,18 +310,18 @@ def _members_hold(model: BlendedModel) -> bool:
     levels, linear = model.members.levels, model.members.linear
     outputs = {len(linear.intercept)}
     if levels is None:
-        return outputs == {1} == {len(model.blend.weights)}
+        return outputs == {1} == {len(model.weights)}
     outputs |= {len(levels.level_one.means), *(len(local.means) for local in levels.locals)}
-    n_members = 1 + len(levels.locals) + levels.n_guides
+    n_members = 1 + len(levels.locals) + levels.n_trends
     known = levels.forms.n_columns == len(linear.scaling.scale)
-    return outputs == {1} and len(model.blend.weights) == n_members and known
+    return outputs == {1} and len(model.weights) == n_members and known
 
 
 def _skew_ridge_holds(model: Any) -> bool:
     """Whether members are of the table's columns, with all companions."""
     members = model._model.members
     wide = len(members.linear.scaling.scale) == model.n_features_in_
-    n_companions = 0 if members.levels is None else members.levels.n_guides - 1
+    n_companions = 0 if members.levels is None else members.levels.n_trends - 1
     return wide and len(model.companions_) == n_companions and _left_out_hold(model)
 
 
@@ -368,7 +366,6 @@ record(
     alone=True,
 )
 record(LinearModel, "scaling: Scaling; coef: float[d p]; intercept: float[p]")
-record(Blend, "weights: float[M p]; intercept: float[p]")
 record(
     TwoLevels,
     "level_one: GlobalModel; forms: FeatureForms; locals: tuple of LocalModel; mean: number; spread: number > 0",
@@ -376,7 +373,7 @@ record(
     alone=True,
 )
 record(Members, "levels: TwoLevels | None; linear: LinearModel; low: number -inf..inf; high: number -inf..inf")
-record(BlendedModel, "members: Members; blend: Blend", _members_hold, alone=True)
+record(BlendedModel, "members: Members; weights: float[M]; intercept: number", _members_hold, alone=True)
 record(
     StatedRisk,
     """mse: number any; mse_error: number any; rare_mse: number any; rare_error: number any

@@ -1,4 +1,4 @@
-"""The members of a blend: a global fit, local fits that it guides, ridge regression, companions.
+"""The members of a blend: a global fit, local fits that follow it, ridge regression, companions.
 
 g      level 1, on centres that the response chose; it sees the whole table
 h_j    companions, any other regressors beside level 1
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray
 from skewridge.cells.local import LocalFit, LocalSettings, fit_local
 from skewridge.cells.partition import guided_cell_size, guided_partitions
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
@@ -25,13 +25,14 @@ from skewridge.execution.passes import predict_rows
 from skewridge.execution.progress import stage
 from skewridge.features.forms import FeatureForms, learn_forms
 from skewridge.features.scaling import Scaling, constant_outputs, moments, prediction_bounds
-from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, average_kernel
+from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel
 from skewridge.ridge.linear import LinearModel, fit_linear
-from skewridge.two_levels.model import Members, TwoLevels, columns_of
+from skewridge.ridge.sample import Sample
+from skewridge.two_levels.blend import Members, TwoLevels
 from skewridge.two_levels.planning import FEWEST_ROWS, GUIDING_ROWS, is_small
 
 LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression must bring
-MOST_ERROR = 1.5  # of level 1's squared error, cross-fitted, that a companion may have and guide the local fits
+MOST_ERROR = 1.5  # of level 1's squared error, cross-fitted, that a companion may have and be a trend of local fits
 
 
 class FittedCompanion(Protocol):
@@ -57,32 +58,6 @@ class Companion(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Distinct rows of one response: X (n, d), y (n, 1), frequencies; how much errors count, and groups, or None."""
-
-    X: FloatArray
-    y: FloatArray
-    frequencies: FloatArray
-    scores: FloatArray | None = None
-    groups: IntArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    @property
-    def loss_weights(self) -> FloatArray:
-        """Frequency times score, (n,)."""
-        return self.frequencies if self.scores is None else self.frequencies * self.scores
-
-    def some(self, places: IntArray | BoolArray | slice) -> Rows:
-        """Rows by their places, or by a mask; those of one group that is left are left out one by one."""
-        scores = None if self.scores is None else self.scores[places]
-        groups = None if self.groups is None else self.groups[places]
-        groups = None if groups is None or np.all(groups == groups[0]) else groups
-        return Rows(self.X[places], self.y[places], self.frequencies[places], scores, groups)
-
-
-@dataclass(frozen=True)
 class LevelSettings:
     """How the two levels are to be fitted; sizes of cells that are None depend on the number of rows."""
 
@@ -96,55 +71,28 @@ class LevelSettings:
     companions: tuple[Companion, ...] = ()
     fewest_rows: int = FEWEST_ROWS
 
-    @property
-    def n_members(self) -> int:
-        """Members of the blend: level 1, local kernels, ridge regression, companions."""
-        return len(self.kernels) + 2 + len(self.companions)
-
     def local(self, kernel: str, n_rows: int) -> LocalSettings:
         """The settings of one local fit to so many rows."""
         partitions = self.n_partitions or guided_partitions(n_rows)
         return LocalSettings(kernel, partitions, self.cell_size or guided_cell_size(n_rows), self.seed, self.n_steps)
 
-    def with_steps(self, n_steps: int) -> LevelSettings:
-        """The same with so many steps of learning on both levels."""
-        return replace(self, n_steps=n_steps, centers=replace(self.centers, n_steps=n_steps))
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Scales, ridges and trends of the global fit and of the local ones, whose last scales are the guides'."""
-
-    level_one: LearnedKernel
-    locals: tuple[LearnedKernel, ...]
-
-
-def average_learned(parts: Sequence[Learned]) -> Learned:
-    """The geometric means of what was learned on parts of the rows."""
-    level_one = average_kernel([part.level_one for part in parts])
-    return Learned(level_one, tuple(map(average_kernel, zip(*(part.locals for part in parts), strict=True))))
-
 
 @dataclass(frozen=True)
 class MembersFit:
-    """Members, their predictions by fits without the row, (n, 1) each, and, of levels, level 1 and what was learned."""
+    """Members, their predictions by fits without the row, (n, M), and, of levels, level 1 and what was learned.
+
+    ``learned`` is that of level 1 and then of every local fit, whose last scales are the trends'; () without levels.
+    """
 
     members: Members
-    honest: list[FloatArray]
+    left_out: FloatArray
     level_one: CrossFit | None = None
-    learned: Learned | None = None
+    learned: tuple[LearnedKernel, ...] = ()
 
 
-@dataclass(frozen=True)
-class CompanionFits:
-    """Companions fitted to all rows, and what they predict for rows that they have not seen, (n, c)."""
-
-    fitted: tuple[FittedCompanion, ...]
-    honest: FloatArray
-
-    def predict(self, X: FloatArray) -> FloatArray:
-        """Predictions of new rows, (n, c)."""
-        return companion_values(self.fitted, X)
+def has_levels(sample: Sample, settings: LevelSettings) -> bool:
+    """True if there are enough distinct rows, and responses that differ, for two levels."""
+    return len(sample) >= settings.fewest_rows and not constant_outputs(sample.Y).all()
 
 
 def companion_values(fitted: Sequence[FittedCompanion], X: FloatArray) -> FloatArray:
@@ -152,119 +100,111 @@ def companion_values(fitted: Sequence[FittedCompanion], X: FloatArray) -> FloatA
     return np.array([own.predict(X) for own in fitted]).reshape(len(fitted), len(X)).T
 
 
-def has_levels(rows: Rows, settings: LevelSettings) -> bool:
-    """True if there are enough distinct rows, and responses that differ, for two levels."""
-    return len(rows) >= settings.fewest_rows and not constant_outputs(rows.y).all()
+def fit_companions(sample: Sample, settings: LevelSettings) -> tuple[tuple[FittedCompanion, ...], FloatArray]:
+    """Fit the companions to all rows, and cross-fit them on two folds as level 1 is: their left-out values, (n, c).
 
-
-def fit_companions(rows: Rows, settings: LevelSettings) -> CompanionFits:
-    """Fit the companions to all rows, and cross-fit them on two folds as level 1 is; none where there are no levels.
-
-    They are fitted where a fit is driven from, one after another: they are not ours, and may not bear threads.
+    There are none without levels. They are fitted where a fit is driven from, one after another: they are not ours,
+    and may not bear threads.
     """
-    X, y, f = rows.X, rows.y[:, 0], rows.frequencies
-    if not settings.companions or not has_levels(rows, settings):
-        return CompanionFits((), np.empty((len(rows), 0)))
-    folds = cross_fit_folds(X, rows.y, f, settings.centers, groups=rows.groups, seed=settings.seed)
-    honest = np.empty((len(rows), len(settings.companions)))
+    X, y, f = sample.Z, sample.Y[:, 0], sample.frequencies
+    if not settings.companions or not has_levels(sample, settings):
+        return (), np.empty((len(sample), 0))
+    folds = cross_fit_folds(X, sample.Y, f, settings.centers, groups=sample.groups, seed=settings.seed)
+    left_out = np.empty((len(sample), len(settings.companions)))
     with stage("companions", 0.2):
-        for companion, values in zip(settings.companions, honest.T, strict=True):
+        for companion, values in zip(settings.companions, left_out.T, strict=True):
             for fold in np.unique(folds):
                 rest, own = folds != fold, folds == fold
                 values[own] = companion.fit(X[rest], y[rest], f[rest]).predict(X[own])
-        return CompanionFits(tuple(own.fit(X, y, f) for own in settings.companions), honest)
+        return tuple(own.fit(X, y, f) for own in settings.companions), left_out
 
 
 def fit_members(
-    rows: Rows,
+    sample: Sample,
     settings: LevelSettings,
-    beside: FloatArray | None = None,
-    *,
     forms: FeatureForms | None = None,
-    learned: Learned | None = None,
+    learned: tuple[LearnedKernel, ...] = (),
 ) -> MembersFit:
-    """Fit every member; level 1 first, since the local fits see it.
+    """Fit every member to rows whose Z are the columns and whose trend are cross-fitted values of companions, (n, c).
 
-    ``beside``, (n, c), are cross-fitted values of companions; ``forms`` those of the columns instead of the rows' own;
-    ``learned`` is taken instead of learning.
+    Level 1 comes first, since the local fits follow it. ``forms`` of the columns are taken instead of the rows' own,
+    ``learned`` instead of learning.
     """
-    if len(rows) < 2:  # all rows are at one x: a line without a slope
-        zeros = np.zeros(rows.X.shape[1])
-        line = LinearModel(Scaling(zeros, zeros), np.zeros((len(zeros), 1)), rows.y[0])
-        return MembersFit(Members(None, line), [rows.y])
-    own = rows.X, rows.y, rows.frequencies
-    linear = fit_linear(*own, scores=rows.scores, least_gain=LINEAR_GAIN, groups=rows.groups)
-    low, high = prediction_bounds(settings.centers.bounds, rows.y, np.zeros(1), np.ones(1))
+    X, Y = sample.Z, sample.Y
+    if len(sample) < 2:  # all rows are at one x: a line without a slope
+        zeros = np.zeros(X.shape[1])
+        line = LinearModel(Scaling(zeros, zeros), np.zeros((len(zeros), 1)), Y[0])
+        return MembersFit(Members(None, line), Y)
+    linear = fit_linear(
+        *(X, Y, sample.frequencies),
+        scores=_scores(sample),
+        least_gain=LINEAR_GAIN,
+        groups=sample.groups,
+    )
+    low, high = prediction_bounds(settings.centers.bounds, Y, np.zeros(1), np.ones(1))
     alone = Members(None, linear.model, float(low[0]), float(high[0]))
-    if not has_levels(rows, settings):
-        return MembersFit(alone, alone.within([linear.left_out]))
-    forms = forms or learn_forms(rows.X, rows.frequencies)
+    if not has_levels(sample, settings):
+        return MembersFit(alone, alone.bounded(linear.left_out))
+    forms = forms or learn_forms(X, sample.frequencies)
     with using(budget=current().budget.of_part), stage("", 0.4):
-        level_one, first = _fit_level_one(rows, settings, forms, learned)
+        level_one, first = _fit_level_one(sample, settings, forms, learned)
     if current().budget.limit is not None:
         give_back()
-    mean, spread = moments(rows.y[:, 0], rows.frequencies)
-    beside = alone.bounded(np.empty((len(rows), 0)) if beside is None else beside)
-    guide = (np.hstack([first, beside]) - mean) / spread
-    error, errors = (rows.loss_weights @ (values - rows.y) ** 2 for values in (first, beside))
-    guide[:, 1:] *= errors <= MOST_ERROR * error  # a coordinate that is mostly noise costs more than its trend is worth
-    scale = None if level_one.choice.learned is None else level_one.choice.learned.scales
-    if scale is not None and is_small(*rows.X.shape):
-        scale = np.sqrt(scale)  # nearer to equal ones where rows are few to learn from
+    mean, spread = moments(Y[:, 0], sample.frequencies)
+    companions = alone.bounded(np.empty((len(sample), 0)) if sample.trend is None else sample.trend)
+    trend = (np.hstack([first, companions]) - mean) / spread
+    error, errors = (sample.loss_weights @ (values - Y) ** 2 for values in (first, companions))
+    trend[:, 1:] *= errors <= MOST_ERROR * error  # a coordinate that is mostly noise costs more than its trend is worth
+    level_one_learned = level_one.choice.learned
+    scales = None if level_one_learned is None else level_one_learned.scales
+    if scales is not None and is_small(*X.shape):
+        scales = np.sqrt(scales)  # nearer to equal ones where rows are few to learn from
+    kernels, local_rows = settings.kernels, replace(sample, Z=predict_rows(forms, X), trend=trend)
+    n_inner = max(1, current().n_threads // len(kernels))  # threads that kernels side by side leave over solve cells
+
+    def fit_one(place: int) -> LocalFit:
+        own = learned[1 + place] if learned else None
+        with on_threads(n_inner):
+            return fit_local(local_rows, settings.local(kernels[place], len(sample)), own, scales)
+
     with on_threads(), stage("local fits"):
-        locals_ = _fit_locals(rows, predict_rows(forms, rows.X), guide, settings, learned, scale)
-    levels = TwoLevels(level_one.model, forms, tuple(fit.model for fit in locals_), mean, spread)
-    honest = [first, *(fit.left_out for fit in locals_), linear.left_out, *columns_of(beside)]
-    own_learned = level_one.choice.learned
-    found = None if own_learned is None else Learned(own_learned, tuple(fit.learned for fit in locals_))
-    return MembersFit(replace(alone, levels=levels), alone.within(honest), level_one, found)
+        local_fits = list(run(fit_one, range(len(kernels))))
+    left_out = np.hstack([first, *(fit.left_out for fit in local_fits), linear.left_out, companions])
+    return MembersFit(
+        members=replace(
+            alone, levels=TwoLevels(level_one.model, forms, tuple(fit.model for fit in local_fits), mean, spread)
+        ),
+        left_out=alone.bounded(left_out),
+        level_one=level_one,
+        learned=() if level_one_learned is None else (level_one_learned, *(fit.learned for fit in local_fits)),
+    )
+
+
+def _scores(sample: Sample) -> FloatArray | None:
+    """How much errors count, (n,); None where rows count as often as they occur."""
+    if np.array_equal(sample.loss_weights, sample.frequencies):
+        return None
+    return sample.loss_weights / sample.frequencies
 
 
 def _fit_level_one(
-    rows: Rows, settings: LevelSettings, forms: FeatureForms, learned: Learned | None
+    sample: Sample, settings: LevelSettings, forms: FeatureForms, learned: tuple[LearnedKernel, ...]
 ) -> tuple[CrossFit, FloatArray]:
-    """Level 1, and its honest values at all rows, (n, 1).
+    """Level 1, and its values at all rows by fits without them, (n, 1).
 
-    Of very many rows it is fitted to a sample, for which its few hundred centres are few enough. The other rows are new
-    to it, and are guided as new rows are: by the mean of the two half fits.
+    Of very many rows it is fitted to some, for which its few hundred centres are few enough. The others are new rows to
+    it: their trend is that of new rows, the mean of the two half fits.
     """
-    sampled = rows.groups is None and len(rows) > GUIDING_ROWS
-    seen = rows.some(slice(GUIDING_ROWS)) if sampled else rows  # rows come in random order
-    given = None if learned is None else learned.level_one
+    sampled = sample.groups is None and len(sample) > GUIDING_ROWS
+    own = sample.some(slice(GUIDING_ROWS)) if sampled else sample  # rows come in random order
     fit = cross_fit(
-        *(seen.X, seen.y, seen.frequencies, replace(settings.centers, forms=forms, learned=given, guides=True)),
-        scores=seen.scores if np.any(seen.loss_weights > 0.0) else None,  # all that count may be outside the sample
+        *(own.Z, own.Y, own.frequencies),
+        replace(settings.centers, forms=forms, learned=learned[0] if learned else None, guides=True),
+        scores=_scores(own) if np.any(own.loss_weights > 0.0) else None,  # all that count may be outside the sample
         scoring=settings.scoring,
-        groups=seen.groups,
+        groups=own.groups,
         seed=settings.seed,
     )
     if not sampled:
         return fit, fit.values
-    others = rows.X[GUIDING_ROWS:]
-    return fit, np.vstack([fit.values, predict_rows(fit.model.predict, others)])
-
-
-def _fit_locals(
-    rows: Rows,
-    forms: FloatArray,
-    guide: FloatArray,
-    settings: LevelSettings,
-    learned: Learned | None,
-    initial_scales: FloatArray | None,
-) -> list[LocalFit]:
-    """One local fit for every kernel, side by side; threads that are left over solve cells."""
-    kernels = settings.kernels
-    n_inner = max(1, current().n_threads // len(kernels))
-
-    def fit(place: int) -> LocalFit:
-        with on_threads(n_inner):
-            return fit_local(
-                *(forms, rows.y, rows.frequencies, guide),
-                settings=settings.local(kernels[place], len(rows)),
-                weights=rows.loss_weights,
-                groups=rows.groups,
-                learned=None if learned is None else learned.locals[place],
-                initial_scales=initial_scales,
-            )
-
-    return list(run(fit, range(len(kernels))))
+    return fit, np.vstack([fit.values, predict_rows(fit.model.predict, sample.Z[GUIDING_ROWS:])])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
@@ -11,9 +10,6 @@ from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guide
 from skewridge.execution.context import current
 from skewridge.ridge.draws import BATCHES, batch_rows
 from skewridge.ridge.learn_scales import N_STEPS
-
-if TYPE_CHECKING:
-    pass
 
 FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
 GUIDING_ROWS = 200_000  # that level 1 is fitted to at most
@@ -29,19 +25,18 @@ COPIES = 8  # of the rows' forms: both forms, scaled, sorted, and as matrices of
 class LevelSize:
     """All that memory of a fit depends on; partitions and cells that are None are those of so many rows.
 
-    ``n_draws`` are groups of rows that are left out together, 0 where rows have an order; None: every row is one.
+    ``n_groups`` are groups of rows that are left out together, 0 where rows have an order; None: every row is one.
     ``outer_folds`` is False for fits that are never repeated by outer folds. Of companions only their values count.
     """
 
     n_rows: int
     n_columns: int
     n_kernels: int = N_KERNELS
-    n_outputs: int = 1
     n_partitions: int | None = None
     cell_size: int | None = None
     outer_folds: bool = True
     n_companions: int = 0
-    n_draws: int | None = None
+    n_groups: int | None = None
 
     @property
     def width(self) -> int:
@@ -61,32 +56,40 @@ class LevelSize:
     @property
     def n_fits(self) -> int:
         """Whole fits: one, and those of the outer folds where rows are few."""
-        n_draws = self.n_rows if self.n_draws is None else self.n_draws
-        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(n_draws, self.n_columns))
+        n_groups = self.n_rows if self.n_groups is None else self.n_groups
+        return 1 + N_OUTER_FOLDS * (self.outer_folds and is_small(n_groups, self.n_columns))
 
 
-def is_small(n_draws: int, n_columns: int) -> bool:
-    """True if learned scales may overfit so few rows, or groups, unseen by leave-one-out."""
-    return n_draws < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
+def is_small(n_groups: int, n_columns: int) -> bool:
+    """True if learned scales may overfit so few rows, or groups, unnoticed by leave-one-out."""
+    return n_groups < max(SMALL_ROWS, SMALL_ROWS_A_COLUMN * n_columns)
 
 
 def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
-    """Bytes that a fit holds at its peak, the model that it makes included, its companions not."""
-    whole = _fit_bytes(size, n_threads)
-    if size.n_fits == 1:
-        return whole
-    tables = 8.0 * (N_OUTER_FOLDS - 1) * size.n_rows * size.n_columns  # the rows outside every fold
-    return max(whole, min(N_OUTER_FOLDS, n_threads) * _fit_bytes(size, 1) + tables)
+    """Bytes that a fit holds at its peak, the model that it makes included, its companions not.
 
-
-def _fit_bytes(size: LevelSize, n_threads: int) -> float:
+    Held are copies of the rows' forms, the model, and for every kernel side by side a fit of cells and the matrices of
+    a batch of learning. Outer folds hold this for every one side by side, and the rows outside of every fold.
+    """
     partitions, cell_size = size.n_partitions or GUIDED_PARTITIONS, size.cell_size or GUIDED_CELL_SIZE
-    size = replace(size, n_partitions=partitions, cell_size=cell_size)  # never less for more rows, copies or not
-    width, side_by_side = size.width, min(size.n_kernels, n_threads)
-    own = {"n_threads": max(1, n_threads // side_by_side), "n_partitions": partitions, "cell_size": cell_size}
+    model = bytes_per_row(replace(size, n_partitions=partitions))  # never less for more rows, copies or not
     learning = 8.0 * MATRICES * float(min(size.n_rows, max(BATCHES))) ** 2
-    fits = side_by_side * (fit_bytes(size.n_rows, width, size.n_outputs, **own) + learning)
-    return 8.0 * COPIES * size.n_rows * width + fits + size.n_rows * bytes_per_row(size)
+
+    def fit(threads: int) -> float:
+        side_by_side = min(size.n_kernels, threads)
+        cells = fit_bytes(
+            size.n_rows,
+            size.width,
+            n_threads=max(1, threads // side_by_side),
+            n_partitions=partitions,
+            cell_size=cell_size,
+        )
+        return 8.0 * COPIES * size.n_rows * size.width + side_by_side * (cells + learning) + size.n_rows * model
+
+    if size.n_fits == 1:
+        return fit(n_threads)
+    outside = 8.0 * (N_OUTER_FOLDS - 1) * size.n_rows * size.n_columns
+    return max(fit(n_threads), min(N_OUTER_FOLDS, n_threads) * fit(1) + outside)
 
 
 def levels_flops(size: LevelSize) -> float:
@@ -100,7 +103,7 @@ def levels_flops(size: LevelSize) -> float:
 
 def bytes_per_row(size: LevelSize) -> float:
     """Bytes of a model, and of its file, for every distinct training row."""
-    return size.n_kernels * saved_bytes_per_row(size.width, size.n_outputs, size.partitions)
+    return size.n_kernels * saved_bytes_per_row(size.width, size.partitions)
 
 
 def require_memory(size: LevelSize) -> None:

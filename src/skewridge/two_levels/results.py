@@ -1,0 +1,240 @@
+"""What a fit on two levels leaves behind: the blend, its stated risk, how it was tuned, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skewridge._messages import row_name
+from skewridge._typing import FloatArray, IntArray
+from skewridge.centers.tuning import CenterTuning
+from skewridge.features.scaling import common_error
+from skewridge.metrics import rare_region
+from skewridge.ridge.adjacency import Adjacency
+from skewridge.two_levels.blend import BlendedModel
+from skewridge.two_levels.members import FittedCompanion, MembersFit
+
+DOMINANT_SHARE = 0.5  # of the squared error, in one row
+EXACT = 1e-13  # of the range of y: errors up to this are rounding
+LINEAR, GLOBAL = "linear", "global"
+
+
+@dataclass(frozen=True)
+class StatedRisk:
+    """The mean squared honest error, overall and in the rare region of the training response.
+
+    Attributes
+    ----------
+    mse, mse_error : float, and its standard error, rows (or groups, or blocks of an order) taken as independent; nan
+        for one row alone, since nothing is left to fit without it
+    rare_mse, rare_error : float, the same in the rare region; nan where it has no row, and the
+        standard error nan where it has one
+    dominant_row : int or None, the row that holds over half of the squared error
+    dominant_share : float, the largest share of the squared error in one row
+
+    Examples
+    --------
+    >>> risk = StatedRisk(1.079e11, 2.05e10, 3.087e12, 1.09e12, None, 0.14)
+    >>> print(risk)
+    RMSE 328,500, and 1,757,000 where y is rare, stated for rows that the fit has not seen
+    >>> round(risk.rmse)  # beside errors of your own, in units of y
+    328481
+    """
+
+    mse: float
+    mse_error: float
+    rare_mse: float
+    rare_error: float
+    dominant_row: int | None
+    dominant_share: float
+
+    @property
+    def rmse(self) -> float:
+        """The root of ``mse``, in units of y."""
+        return float(np.sqrt(self.mse))
+
+    @property
+    def rare_rmse(self) -> float:
+        """The root of ``rare_mse``, in units of y."""
+        return float(np.sqrt(self.rare_mse))
+
+    def __str__(self) -> str:
+        """One line in units of y; ``repr`` has all the numbers."""
+        overall, rare = (f"{float(f'{root:.4g}'):,.9g}" for root in (self.rmse, self.rare_rmse))
+        where = "" if np.isnan(self.rare_mse) else f", and {rare} where y is rare,"
+        return f"RMSE {overall}{where} stated for rows that the fit has not seen"
+
+
+@dataclass(frozen=True)
+class BlendedFit:
+    """A fitted blend of one response and what is known about it.
+
+    ``left_out``, (N,), are predictions by fits without the row or its group, or its outer fold; nan where rows have an
+    order and this one has no past. ``level`` is the same with the intercept of all rows, which new rows have, too: of a
+    blend that is next to the mean, the intercept of the other rows would tell a row its own response. ``shift`` is by
+    how much a few extreme responses put all of them off; ``adjacent`` is None where it is not known.
+    """
+
+    model: BlendedModel
+    left_out: FloatArray
+    level: FloatArray
+    risk: StatedRisk
+    left_out_by: str
+    fit: MembersFit
+    companions: tuple[FittedCompanion, ...]
+    adjacent: Adjacency | None
+    shift: float
+
+
+def stated_risk(
+    y: FloatArray,
+    predictions: FloatArray,
+    frequencies: FloatArray | None = None,
+    *,
+    member: IntArray | None = None,
+    together: IntArray | None = None,
+) -> StatedRisk:
+    """State the risk of left-out predictions, (n,), nan where there are none; a row of frequency 2 is two rows.
+
+    ``member``, (n,), says which distinct x every row is at: these are named as one; None: all rows differ. Rows with
+    one label of ``together``, (n,), are one draw: they count in means and do not narrow their errors; None: those with
+    equal x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.append(np.linspace(0.0, 1.0, 99), 9.0)
+    >>> risk = stated_risk(y, np.append(y[:-1] + 0.1, 6.0))
+    >>> round(risk.mse, 4), risk.rare_mse, risk.dominant_row, round(risk.dominant_share, 2)
+    (0.0999, 9.0, 99, 0.9)
+    """
+    f = np.ones(len(y)) if frequencies is None else frequencies
+    member = np.arange(len(y)) if member is None else member
+    together = member if together is None else together
+    errors, last_digit = y - predictions, float(np.spacing(np.abs(y).max()))
+    errors[np.abs(errors) <= max(EXACT * float(np.ptp(y)), last_digit)] = 0.0
+    rare, known = rare_region(y, y, weights=f), np.flatnonzero(~np.isnan(predictions))
+    squares, f, member, together, rare = errors[known] ** 2, f[known], member[known], together[known], rare[known]
+    mse, mse_error = _mean_and_error(squares, f, together)
+    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare], together[rare])
+    own = f * squares
+    dominant, share, largest = None, 0.0, float(own.max(initial=0.0))
+    if largest > 0.0:
+        totals = np.bincount(member, own / largest)
+        share = float(totals.max() / totals.sum())
+        if share > DOMINANT_SHARE:  # the worst row of the x with the largest squared error
+            dominant = int(known[np.argmax(np.where(member == np.argmax(totals), own, -1.0))])
+    return StatedRisk(mse, mse_error, rare_mse, rare_error, dominant, dominant_share=share)
+
+
+def _mean_and_error(squares: FloatArray, f: FloatArray, together: IntArray) -> tuple[float, float]:
+    """The mean of squared errors of rows that occur f times, and its standard error."""
+    n = np.count_nonzero(np.bincount(together))
+    if n == 0:
+        return float("nan"), float("nan")
+    mean = float(f @ squares / f.sum())
+    if n == 1:
+        return mean, float("nan")
+    unit = float(squares.max()) or 1.0  # squares of squares must not overflow
+    totals = np.bincount(together, f * ((squares - mean) / unit))
+    spread = unit * np.linalg.norm(totals) / f.sum()
+    return mean, float(spread * np.sqrt(n / (n - 1)))
+
+
+def shift_of(predictions: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+    """By how much a few extreme responses put off predictions, where these are known; 0 where they do not."""
+    known = ~np.isnan(predictions)
+    own = y[known]
+    return common_error(predictions[known] - own, own, weights[known]) if known.any() else 0.0
+
+
+@dataclass(frozen=True)
+class LevelTuning:
+    """How one response was fitted.
+
+    Attributes
+    ----------
+    members : names of the blend's members: "global", the local kernels, "linear", companions
+    weights : (M,) array, their weights; 0 for levels and companions that too few rows left out
+    honest_by : "leave-one-out", or "outer folds" where rows are few; "leave-one-group-out" or "outer folds of groups"
+        where groups were given; "later rows" where an order was
+    level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
+    ridges : (K,) array, c of the local fits
+    trends : (K, k) array, tau of every trend of the local fits: level 1, then companions
+    scales : (K + 1, d) array, every column's learned scale in the global and the local fits; 0 where
+        it is not used; (1, d) of ridge regression where there are no levels
+    guide_scales : (K, k) array, the learned scale of every trend as a coordinate
+    """
+
+    members: tuple[str, ...]
+    weights: FloatArray
+    honest_by: str
+    level_one: CenterTuning | None
+    ridges: FloatArray
+    trends: FloatArray
+    scales: FloatArray
+    guide_scales: FloatArray
+
+    @property
+    def unused_columns(self) -> IntArray:
+        """Columns that no level uses; without levels, that ridge regression does not use."""
+        return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
+
+
+def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], companions: tuple[str, ...] = ()) -> LevelTuning:
+    """Describe a fit; companions come by name."""
+    level_one, learned, levels = fit.fit.level_one, fit.fit.learned[1:], fit.model.members.levels
+    names, n_trends = (GLOBAL, *kernels, LINEAR, *companions), 1 + len(companions)
+    weights = np.zeros(len(names))
+    if levels is None or level_one is None:
+        weights[names.index(LINEAR)] = fit.model.weights[0]
+        scales = fit.model.members.linear.scaling.scale[None, :]
+    else:
+        weights[:] = fit.model.weights
+        scales = np.array([level_one.model.column_scale, *(own.column_scale(levels.forms) for own in levels.locals)])
+    return LevelTuning(
+        members=names,
+        weights=weights,
+        honest_by=fit.left_out_by,
+        level_one=None if level_one is None else level_one.tuning,
+        ridges=np.array([own.ridge for own in learned]),
+        trends=np.array([own.trends for own in learned]).reshape(-1, n_trends),
+        scales=scales,
+        guide_scales=np.array([own.scales[-n_trends:] for own in learned]).reshape(-1, n_trends),
+    )
+
+
+def warning_of_shift(shift: float) -> str:
+    """What a user should know of left-out predictions that a few extreme responses put off."""
+    return (
+        f"Predictions of rows that were left out are off by {shift:.4g} for most rows, far more than most "
+        "responses differ: a few extreme ones decide the fit. If they are wrong, correct them, drop them or give "
+        "them a sample_weight of 0; if they are right, a fit to the logarithm of y may serve better."
+    )
+
+
+def warnings_of(fit: BlendedFit) -> Iterator[str]:
+    """Yield what a user should know before trusting a fit."""
+    risk = fit.risk
+    if risk.dominant_row is not None:
+        yield (
+            f"Row {row_name(risk.dominant_row)} holds {risk.dominant_share:.0%} of the stated squared error: "
+            "the stated risk is decided by that row. If it is wrong, correct it, drop it or give it a "
+            "sample_weight of 0; if it is right, read the stated risk as a lower bound of what such rows cost."
+        )
+    if fit.shift:
+        yield warning_of_shift(fit.shift)
+    if not fit.model.weights.any() and fit.model.members.levels is not None:
+        yield (
+            "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
+            "predicted. The features hardly explain y, or a few extreme responses hide what they explain."
+        )
+    if fit.adjacent is not None and fit.adjacent.concern is not None:
+        yield fit.adjacent.concern
+    if not all(found.learned for found in fit.fit.learned[1:]):
+        yield (
+            "No step of learning could be used, and the features' scales are their starting values: the response "
+            "hardly varies among rows that are near each other. Look for a constant or nearly constant response."
+        )
