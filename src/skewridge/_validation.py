@@ -200,6 +200,16 @@ def check_vector(name: str, values: Any, length: int | None = None) -> npt.NDArr
     return array
 
 
+def check_one_column(y: Any, estimator: Any) -> None:
+    """Refuse a response of several columns, and say what fits an estimator to each."""
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y must have one column; got {shape[1]}. Wrap the estimator: "
+            f"sklearn.multioutput.MultiOutputRegressor({type(estimator).__name__}())."
+        )
+
+
 def check_weights(
     weights: Any, n_rows: int, X: Any = None, *, are_counts: bool = True
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:

@@ -11,7 +11,7 @@ from skewridge import (
     load_model,
     save_model,
 )
-from skewridge.estimators.bounds import check_bounds
+from skewridge.estimators.base import check_bounds
 
 RNG = np.random.default_rng(0)
 X = RNG.random((200, 2))
@@ -83,7 +83,7 @@ def test_bad_bounds_are_refused(model, bounds, error, match):
     with pytest.raises(error, match=match):
         model.set_params(bounds=bounds).fit(X, Y)
     with pytest.raises(error, match=match):
-        check_bounds(bounds)
+        check_bounds("bounds", bounds)
 
 
 STEEP = np.linspace(0.0, 1.0, 60)[:, None]

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skewridge import AdaptiveKernelRidge, LocalKernelRidge, SkewRidge, fit_source, load_model, save_model
-from skewridge.estimators.dependence import dependence_of
+from skewridge.estimators.base import dependence_of
 
 ESTIMATORS = [SkewRidge, AdaptiveKernelRidge, LocalKernelRidge]
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.estimators.intervals import IntervalMixin
+from skewridge.estimators.intervals import IntervalMixin, response_edges
 from skewridge.response.sampling import candidate_rows
 
 GIVEN = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}
@@ -212,9 +212,9 @@ class Means(IntervalMixin, RegressorMixin, BaseEstimator):
     """The mean of the sign of the first feature: an estimator that brings nothing of its own."""
 
     def fit(self, X, y):
-        self._rows, self._seed = (X, y[:, None], np.ones(len(y))), 0
+        self._rows, self._seed = (X, y, np.ones(len(y))), 0
         self.means_ = np.array([y[X[:, 0] <= 0].mean(), y[X[:, 0] > 0].mean()])
-        self._remember_response(y[:, None], np.ones(len(y)))
+        self._response_edges = response_edges(y, np.ones(len(y)))
         return self
 
     def predict(self, X):

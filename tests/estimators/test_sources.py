@@ -264,7 +264,7 @@ def test_a_checkpoint_of_another_scoring_or_generator_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("version", "place"),
-    [("method", "skewridge.estimators.fit_identity.code_digest"), ("format", "skewridge.execution.checkpoint.FORMAT")],
+    [("method", "skewridge.estimators.sources.code_digest"), ("format", "skewridge.execution.checkpoint.FORMAT")],
 )
 def test_a_checkpoint_of_another_format_or_method_is_refused(tmp_path, monkeypatch, version, place):
     fit_source(clone(DAC[0]), X, Y, checkpoint=tmp_path)

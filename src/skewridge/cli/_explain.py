@@ -11,7 +11,7 @@ from skewridge.cli._evaluate import evaluate, reference_response
 from skewridge.cli._predict import SavedModel
 from skewridge.cli._screen import Answer, Table
 from skewridge.cli._tables import REMEDY
-from skewridge.estimators.nearness import nearest_fitted_rows
+from skewridge.estimators.local import nearest_fitted_rows
 from skewridge.tables.columns import Column, codes_of, refuse_missing, row_label
 from skewridge.tables.out_of_range import outside_fit
 

@@ -33,7 +33,7 @@ from skewridge.cli._tables import (
     read_rows,
     split_names,
 )
-from skewridge.estimators.honest import HonestEstimator
+from skewridge.estimators.left_out import LeftOutEstimator
 from skewridge.estimators.sources import fit_source
 from skewridge.estimators.table_model import TableModel
 from skewridge.io.csv_dialect import Dialect, ReadOptions
@@ -84,7 +84,7 @@ def fit_table(options: FitOptions, screen: Screen) -> Answer:
         try:
             pipeline.fit(table.features, table.response, **table.known)
         except MemoryError as error:
-            if not str(error) or not isinstance(model, HonestEstimator):
+            if not str(error) or not isinstance(model, LeftOutEstimator):
                 raise
             raise MemoryError(f"{error} {SMALLER}") from error
     seconds = time.perf_counter() - start
@@ -151,7 +151,7 @@ def _save(
 
 
 def _as_text(data: Data, estimator: Any) -> list[str]:
-    more = " --interval 0.9" if isinstance(estimator, HonestEstimator) else ""  # others would have to be calibrated
+    more = " --interval 0.9" if isinstance(estimator, LeftOutEstimator) else ""  # others would have to be calibrated
     return [
         f"{data['estimator']} of {data['target']!r}: {data['n_rows']:,} rows, {len(data['features'])} columns as "
         f"{data['n_features']} features, {data['seconds']:.1f} s",

@@ -4,33 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
 from skewridge import _typing as t
-from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_weights, is_lazy, warn_user
+from skewridge._typing import FloatArray
+from skewridge._validation import check_choice, check_weights, is_auto, is_lazy, warn_user
 from skewridge.centers.cross_validation import Candidate
-from skewridge.centers.global_fit import GlobalFit, GlobalPredictor, fit_again, fit_global
+from skewridge.centers.global_fit import GlobalPredictor, fit_again, fit_global
 from skewridge.centers.ladder import Choice
+from skewridge.centers.settings import CenterSettings
 from skewridge.centers.tuning import concerns
-from skewridge.estimators.adaptive_settings import ChecksCenterSettings
-from skewridge.estimators.base import runs
-from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
-from skewridge.estimators.notebook import centers_summary
-from skewridge.estimators.scoring import scores_of
+from skewridge.estimators.base import (
+    KERNEL,
+    Check,
+    KernelEstimator,
+    as_bounds,
+    check_bandwidth,
+    check_bounds,
+    check_scoring,
+    dependence_of,
+    one_of,
+    positive,
+    real,
+    runs,
+    scores_of,
+    slice_rule,
+    whole,
+)
 from skewridge.estimators.sources import predict_collection
+from skewridge.estimators.summaries import centers_summary
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.chunked import RowData, kept_rows
+from skewridge.execution.chunked import kept_rows
 from skewridge.execution.context import current, on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.forms import FeatureForms
+from skewridge.kernels import BANDWIDTH_FREE, check_kernel_name
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
 
 
-class AdaptiveKernelRidge(ChecksCenterSettings):
+def _check_scale_features(name: str, value: Any) -> None:
+    if value is not None:
+        check_choice(name, value, ["auto", "standard", "learn"])
+
+
+class AdaptiveKernelRidge(KernelEstimator):
     """Kernel ridge regression on centres that follow the response, with every row in the loss.
 
     ``f(x) = k(x, C) a + intercept`` with m centres C among the rows minimises ``sum_i w_i (y_i - f(x_i))^2 + N
@@ -126,6 +146,17 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
     noise_: float
     _takes_tables = True
     _summary = centers_summary
+    _parameters: ClassVar[dict[str, Check]] = {
+        "n_centers": whole(1, auto=True),
+        "adapt": real(0, 1, auto=True),
+        "slices": slice_rule(auto=True),
+        "scale_features": _check_scale_features,
+        "penalty": positive("auto", "rule", also=", 'rule' or 'auto'"),
+        "solver": one_of("auto", "direct", "cg"),
+        "bounds": check_bounds,
+        "scoring": check_scoring,
+        **KERNEL,
+    }
 
     def __init__(
         self,
@@ -197,14 +228,41 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
             groups=None if together is None else together.labels,
             seed=seed,
         )
-        self._take_over(checked, X)
-        self._seed = seed
-        self._remember(X, kept, found)
-        self._remember_rows(X, y, weights, together)
-        self._remember_response(y, weights)
-        for concern in concerns(self.tuning_, found.model, found.choice.unlearned):
+        model, units, candidate = found.model, found.units, found.choice.candidate
+        worth = found.importances
+        self._adopt(
+            checked,
+            X,
+            y,
+            weights,
+            _seed=seed,
+            _seen=(X, y, weights),
+            _scaling=found.transform,
+            _model=model,
+            _means=found.means,
+            _units=units,
+            tuning_=replace(found.tuning, dominant=kept[model.dominant]),
+            center_rows_=kept[model.rows],
+            centers_=X[model.rows],
+            dual_coef_=model.dual[0] * units,
+            intercept_=float((model.intercepts * units + found.means)[0]),
+            noise_=float((model.noise * units)[0]),
+            n_centers_=len(model.rows),
+            adapt_=candidate.adapt,
+            kernel_=candidate.kernel,
+            bandwidth_=candidate.bandwidth,
+            penalty_=found.choice.penalty,
+            feature_scale_=found.column_scale,
+            feature_slopes_=found.slopes,
+            solver_="direct" if model.n_steps is None else "cg",
+            n_iter_=model.n_steps,
+            **({} if worth is None else {"feature_importances_": worth.overall, "rare_importances_": worth.rare}),
+            **({} if together is None else {"_together": together}),
+        )
+        for concern in concerns(self.tuning_, model, found.choice.unlearned):
             warn_user(concern)
-        warn_of_neighbours(found.adjacent)
+        if found.adjacent is not None and found.adjacent.concern is not None:
+            warn_user(found.adjacent.concern)
         return self
 
     @overload
@@ -255,22 +313,6 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         """The forms of the training columns; None where scales were not learned."""
         return getattr(self._scaling, "forms", None)
 
-    def _remember(self, X: RowData, kept: IntArray, found: GlobalFit) -> None:
-        model, units, candidate = found.model, found.units, found.choice.candidate
-        self._scaling, self._model = found.transform, model
-        self._means, self._units = found.means, units
-        self.tuning_ = replace(found.tuning, dominant=kept[model.dominant])
-        self.center_rows_, self.centers_ = kept[model.rows], X[model.rows]
-        self.dual_coef_ = model.dual[0] * units
-        self.intercept_ = float((model.intercepts * units + found.means)[0])
-        self.noise_ = float((model.noise * units)[0])
-        self.n_centers_, self.adapt_ = len(model.rows), candidate.adapt
-        self.kernel_, self.bandwidth_, self.penalty_ = candidate.kernel, candidate.bandwidth, found.choice.penalty
-        self.feature_scale_, self.feature_slopes_ = found.column_scale, found.slopes
-        if (worth := found.importances) is not None:
-            self.feature_importances_, self.rare_importances_ = worth.overall, worth.rare
-        self.solver_, self.n_iter_ = "direct" if model.n_steps is None else "cg", model.n_steps
-
     def _predictor(self, single: bool) -> GlobalPredictor:
         return GlobalPredictor(self._scaling, self._model.predictor(single), self._means, self._units)
 
@@ -286,3 +328,42 @@ class AdaptiveKernelRidge(ChecksCenterSettings):
         found = fit_again(X, y[:, None], weights, self._twin()._settings, choice, seed=self._seed)
         with one_blas_thread():
             return predict_rows(found.predictor().predict, X_new)[:, 0]
+
+    @property
+    def _settings(self) -> CenterSettings:
+        learn = is_auto(self.scale_features)
+        return CenterSettings(
+            n_centers=None if is_auto(self.n_centers) else int(self.n_centers),
+            adapt=None if is_auto(self.adapt) else float(self.adapt),
+            slices=self.slices,
+            kernels=self._kernel_names,
+            bandwidth=self.bandwidth,
+            degree=self.degree,
+            penalty=self.penalty,
+            fit_intercept=bool(self.fit_intercept),
+            scale_features="learn" if learn else self.scale_features,
+            solver=self.solver,
+            bounds=as_bounds(self.bounds),
+        )
+
+    @property
+    def _kernel_names(self) -> tuple[str, ...]:
+        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+        return tuple(check_kernel_name(name) for name in names)
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.kernel, str) and not (isinstance(self.kernel, list | tuple) and len(self.kernel)):
+            raise TypeError(f"kernel must be a name or a list of names; got {self.kernel!r}.")
+        check_bandwidth(self.bandwidth, self._kernel_names)
+        super()._check_parameters()
+        refused = sorted(set(self._kernel_names) & set(BANDWIDTH_FREE))
+        if self.scale_features == "learn" and refused:
+            raise ValueError(
+                "scale_features='learn' learns scales relative to a bandwidth, which "
+                f"{', '.join(refused)} has not. Take another kernel, or scale_features='standard'.",
+            )
+        if self.scoring != "mse" and not self._settings.chooses:
+            raise ValueError(
+                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: centres, bandwidth "
+                "and penalty are all given. Leave one at 'auto', or scoring at 'mse'.",
+            )

@@ -1,45 +1,175 @@
-"""The base of every estimator: checks of parameters and data, and how to run."""
+"""The base of every estimator: its parameters and rows are checked, it runs as these say, and adopts a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
-from typing import Any, ParamSpec, Self, TypeVar
+from functools import partial, wraps
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from skewridge._typing import AnyFloatArray, FloatArray
+from skewridge._typing import AnyFloatArray, FloatArray, IntArray
 from skewridge._validation import (
     check_bytes,
     check_choice,
     check_flag,
     check_integer,
     check_magnitude,
+    check_one_column,
     check_plain,
     check_real,
     check_same_order,
+    columns_with_times,
+    is_auto,
     is_lazy,
     warn_user,
 )
-from skewridge.estimators.bounds import bounds_of
-from skewridge.estimators.column_labels import check_labels, check_one_column, remember_labels
-from skewridge.estimators.distribution import DistributionMixin
-from skewridge.estimators.notebook import NotebookMixin
-from skewridge.estimators.raw_tables import refuse_raw
+from skewridge.estimators.intervals import RUNNING, IntervalMixin, response_edges
+from skewridge.estimators.summaries import NotebookMixin
 from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.context import running, using
 from skewridge.execution.passes import check_rows
-from skewridge.features.scaling import constant_outputs
+from skewridge.features.scaling import constant_outputs, prediction_bounds
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
+from skewridge.metrics import SCORINGS, row_scores
+from skewridge.response.grouping import RowGroups, ordered_blocks, row_groups
+from skewridge.response.labels import coded_labels
+from skewridge.response.slices import check_slice_rule
 
 Parameters = ParamSpec("Parameters")
 Fitted = TypeVar("Fitted")
+Check = Callable[[str, Any], object]  # of a parameter's name and value: raises unless it is valid
 
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
+SHOWN = 5  # columns that a message lists
+OF_AN_EARLIER_FIT = ("_seen", "_together", "_error_model", "_expansion")
+
+
+# Parameters
+
+
+def whole(low: int, high: int | None = None, *, auto: bool = False) -> Check:
+    """An integer in [low, high], or "auto"."""
+    return lambda name, value: (auto and is_auto(value)) or check_integer(name, value, low, high, also=_or_auto(auto))
+
+
+def real(low: float, high: float = np.inf, *, auto: bool = False) -> Check:
+    """A number in [low, high], or "auto"."""
+    return lambda name, value: (auto and is_auto(value)) or check_real(name, value, low, high, also=_or_auto(auto))
+
+
+def _or_auto(auto: bool) -> str:
+    return " or 'auto'" if auto else ""
+
+
+def positive(*names: str, also: str) -> Check:
+    """A positive number, or one of some names."""
+    return lambda name, value: (
+        check_choice(name, value, names)
+        if isinstance(value, str)
+        else check_real(name, value, 0, open_low=True, also=also)
+    )
+
+
+def one_of(*options: str) -> Check:
+    """One of some names."""
+    return partial(check_choice, options=options)
+
+
+def slice_rule(auto: bool) -> Check:
+    """How the response is cut, or "auto"."""
+    return lambda name, value: (auto and is_auto(value)) or check_slice_rule(value)
+
+
+def check_scoring(name: str, scoring: Any) -> None:
+    """Refuse what is neither a known name nor a function."""
+    if not callable(scoring):
+        check_choice(name, scoring, SCORINGS)
+
+
+def check_bounds(name: str, bounds: Any) -> None:
+    """Raise unless bounds are "auto", None, or (low, high), either of which may be None.
+
+    Examples
+    --------
+    >>> check_bounds("bounds", (0.0, None))
+    >>> check_bounds("bounds", (1.0, 0.0))
+    Traceback (most recent call last):
+    ValueError: bounds must be (low, high) with low < high; got (1.0, 0.0). Swap the ends.
+    """
+    if bounds is None or is_auto(bounds):
+        return
+    if not isinstance(bounds, tuple | list | np.ndarray) or np.shape(bounds) != (2,):
+        raise TypeError(f"{name} must be 'auto', None or (low, high), or one end None; got {bounds!r}.")
+    low, high = (None if end is None else check_real(name, end, -np.inf, also=" or None") for end in bounds)
+    if low is not None and high is not None and not low < high:
+        raise ValueError(f"{name} must be (low, high) with low < high; got {bounds!r}. Swap the ends.")
+
+
+def _check_threads(name: str, n_jobs: Any) -> None:
+    if n_jobs is not None:
+        check_integer(name, n_jobs, -(2**31), also=" or None")
+
+
+def _check_memory(name: str, limit: Any) -> None:
+    if limit is not None:
+        check_bytes(name, limit)
+
+
+def _check_verbose(name: str, verbose: Any) -> None:
+    check_integer(name, int(verbose) if isinstance(verbose, bool) else verbose, 0)
+
+
+THREADS: dict[str, Check] = {"n_jobs": _check_threads, "verbose": _check_verbose}
+MACHINE: dict[str, Check] = {"memory_limit": _check_memory, **THREADS}
+KERNEL: dict[str, Check] = {"degree": whole(1, MAX_DEGREE), "fit_intercept": check_flag, **MACHINE}
+
+
+def check_bandwidth(bandwidth: Any, kernels: Sequence[str]) -> None:
+    """Refuse a bandwidth that is none, or that none of the kernels takes."""
+    if not isinstance(bandwidth, str) and set(kernels) <= set(BANDWIDTH_FREE):
+        raise ValueError(
+            f"The {kernels[0]} kernel takes no bandwidth; got bandwidth={bandwidth!r}. Leave it at 'auto'."
+        )
+    positive("auto", "median", also=", 'median' or 'auto'")("bandwidth", bandwidth)
+
+
+def as_bounds(bounds: Any) -> str | tuple[float | None, float | None] | None:
+    """Checked bounds as the algebra takes them."""
+    if bounds is None or isinstance(bounds, str):
+        return bounds
+    low, high = bounds
+    return None if low is None else float(low), None if high is None else float(high)
+
+
+def bounds_of(bounds: Any, y: FloatArray) -> tuple[float, float] | None:
+    """The ends that predictions of y, (N,), are clipped to; None: no clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bounds_of("auto", np.array([0.0, 10.0]))
+    (-1.0, 11.0)
+    """
+    if bounds is None:
+        return None
+    low, high = prediction_bounds(as_bounds(bounds), y[:, None], np.zeros(1), np.ones(1))
+    return float(low[0]), float(high[0])
+
+
+def scores_of(scoring: Any, y: FloatArray, weights: FloatArray) -> FloatArray | None:
+    """How much every row counts, (N,), 1 on average; None where all rows count alike."""
+    if scoring == "mse":
+        return None
+    scores = row_scores(scoring, y, weights)
+    return np.asarray(scores / np.average(scores, weights=weights))
+
+
+# Estimators
 
 
 def runs(method: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
@@ -54,15 +184,15 @@ def runs(method: Callable[Parameters, Fitted]) -> Callable[Parameters, Fitted]:
     return run_it
 
 
-class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
-    """Base of all regressors: threads, and a fit that leaves the estimator as it was where it fails."""
+class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
+    """Base of all regressors: checks by a table, threads, and a fit that leaves the estimator as it was if it fails."""
 
-    def _check_threads(self) -> None:
-        if self.n_jobs is not None:
-            check_integer("n_jobs", self.n_jobs, -(2**31), also=" or None")
-        check_integer("verbose", int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0)
-
+    _parameters: ClassVar[dict[str, Check]]
     _bounds: tuple[float, float] | None
+
+    def _check_parameters(self) -> None:
+        for name, check in self._parameters.items():
+            check(name, getattr(self, name))
 
     @contextmanager
     def _running(self, X: Any = None) -> Iterator[None]:
@@ -73,76 +203,52 @@ class Shell(DistributionMixin, NotebookMixin, RegressorMixin, BaseEstimator):
         with running(self.n_jobs, self.verbose, n_bytes), using(**more):
             yield
 
-    def _remember_bounds(self, y: FloatArray) -> None:
-        """Keep what predictions of y are clipped to, if anything."""
-        self._bounds = bounds_of(self.bounds, y)
-
     def _clipped(self, prediction: FloatArray) -> FloatArray:
         return prediction if self._bounds is None else np.clip(prediction, *self._bounds)
 
-    def _take_over(self, checked: Any, fitted: Any = None) -> None:
-        """Take what was validated on the clone, and the range of the rows fitted; forget what an earlier fit left."""
-        of_rows = [name for name in vars(self) if name.endswith("_in_")]
-        for name in (*of_rows, "nodes_", "X_fit_", "_expansion"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update({k: v for k, v in vars(checked).items() if k.endswith("_in_")})
-        if isinstance(fitted, np.ndarray):  # that of a table was found when it was checked
-            self.feature_min_in_, self.feature_max_in_ = fitted.min(axis=0), fitted.max(axis=0)
-        self._remember_parameters(checked)
+    def _adopt(self, checked: Any, X: Any, y: FloatArray, weights: FloatArray, **fitted: Any) -> Self:
+        """Set what a fit to rows of positive weight has found, what was validated on a clone, and what errors need.
+
+        Nothing else sets attributes of a fit; those of an earlier one are forgotten.
+        """
+        for name in [name for name in vars(self) if name.endswith("_") or name in OF_AN_EARLIER_FIT]:
+            del self.__dict__[name]
+        self.__dict__.update({name: value for name, value in vars(checked).items() if name.endswith("_in_")})
+        if isinstance(X, np.ndarray):  # the range of a table was found when it was checked
+            self.feature_min_in_, self.feature_max_in_ = X.min(axis=0), X.max(axis=0)
+        given = checked.get_params(deep=False)  # of a copy that nobody changes, for fits without some rows
+        self._fitted_with = {name: value for name, value in given.items() if name not in RUNNING}
+        self._response_edges = response_edges(y, weights)
+        self.__dict__.update(fitted)
+        return self
 
 
 class KernelEstimator(Shell):
-    """Parameters and checks that all kernel estimators have."""
+    """A regressor of numbers: rows are checked, wherever they are."""
 
     def _numbers(self, X: Any) -> FloatArray | None:
         return self._check_new(X).astype(np.float64)
 
     def _opened(self, X: Any, y: Any) -> tuple[Any, Any]:
         """The rows as a fit takes them: Dask collections are read where they are."""
-        check_one_column(self, y)
+        check_one_column(y, self)
         if not is_lazy(X):
             return X, y.compute() if is_lazy(y) else y
         y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
         check_size = getattr(self, "_check_size", None)
         return open_source(X, y, check_size=check_size, read_again=check_size is None)
 
-    def _check_kernel_parameters(self, names: Sequence[str]) -> None:
-        check_integer("degree", self.degree, 1, MAX_DEGREE)
-        if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ["auto", "median"])
-        elif set(names) <= set(BANDWIDTH_FREE):
-            raise ValueError(
-                f"The {names[0]} kernel takes no bandwidth; got bandwidth={self.bandwidth!r}. Leave it at 'auto'."
-            )
-        else:
-            check_real("bandwidth", self.bandwidth, 0, open_low=True, also=", 'median' or 'auto'")
-
-    def _check_penalty(self, names: Sequence[str], also: str) -> None:
-        if isinstance(self.penalty, str):
-            check_choice("penalty", self.penalty, names)
-        else:
-            check_real("penalty", self.penalty, 0, open_low=True, also=also)
-
-    def _check_running(self) -> None:
-        check_flag("fit_intercept", self.fit_intercept)
-        self._check_machine()
-
-    def _check_machine(self) -> None:
-        if self.memory_limit is not None:
-            check_bytes("memory_limit", self.memory_limit)
-        self._check_threads()
-
     def _check_data(self, X: Any, y: Any) -> tuple[Self, RowData, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
         checked = clone(self)
-        check_one_column(self, y)
+        check_one_column(y, self)
         if isinstance(X, Table):
             return checked, X, self._check_table(checked, X, y)
         refuse_raw(self, X)
         check_plain("X", X)
         check_plain("y", y)
         check_same_order(X, y)
-        remember_labels(checked, X)
+        checked.__dict__.update(column_labels(X))
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True)
         check_magnitude("X", X)
         checked._precision, y = X.dtype, as_response(y)
@@ -186,3 +292,103 @@ def _check_response(y: FloatArray) -> None:
             f"y varies by {np.ptp(y):.2g} about {y[0]:.6g}, which is rounding of numbers of that size: "
             "nothing but its level can be fitted. Subtract a constant from y before it is rounded."
         )
+
+
+# Tables, groups and orders
+
+
+def column_labels(X: Any) -> dict[str, Any]:
+    """The attribute with the labels of a frame's columns, as texts; none where they are texts, which names are.
+
+    scikit-learn compares labels that are texts, and lets others pass in any order.
+    """
+    labels = _labels(X)
+    return {} if labels is None else {"column_labels_in_": np.array(labels, dtype=object)}
+
+
+def check_labels(fitted: Any, X: Any) -> None:
+    """Refuse a frame whose columns have the labels of the fit in another order."""
+    before, now = getattr(fitted, "column_labels_in_", None), _labels(X)
+    if before is None or now is None or before.tolist() == now or sorted(before) != sorted(now):
+        return
+    place = next(i for i, (one, other) in enumerate(zip(before, now, strict=True)) if one != other)
+    raise ValueError(
+        f"X must have its columns in the order of the fit: expected {before[place]} at place {place}, "
+        f"got {now[place]}. Reorder them, or drop the labels with to_numpy()."
+    )
+
+
+def _labels(X: Any) -> list[str] | None:
+    """What tells the columns of a pandas frame apart, as texts; None where all are texts, or there are none."""
+    columns: Any = getattr(X, "columns", None)
+    if not hasattr(X, "iloc") or not hasattr(columns, "tolist"):
+        return None
+    labels = columns.tolist()
+    return None if all(isinstance(label, str) for label in labels) else [repr(label) for label in labels]
+
+
+def refuse_raw(estimator: Any, X: Any) -> None:
+    """Raise for a data frame with columns of text, dates or times; what it says can be pasted.
+
+    Lazy collections are checked where they are read.
+    """
+    if hasattr(X, "column_names") and hasattr(X, "to_pandas"):
+        X = X.to_pandas()  # a table of pyarrow
+    if not hasattr(X, "columns") or type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        return
+    times = columns_with_times(X)
+    texts = [str(name) for name in _texts(X) if str(name) not in times]
+    found = [
+        f"{what} in {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
+        for what, names in (("dates, times or durations", times), ("text", texts))
+        if names
+    ]
+    if found:
+        raise TypeError(
+            f"X must hold numbers; got {' and '.join(found)}. Encode the table and fit it by these two lines:\n\n"
+            f"from skewridge import {type(estimator).__name__}, make_table_model\n"
+            f"model = make_table_model({' '.join(repr(estimator).split())}).fit(X, y)"
+        )
+
+
+def _texts(X: Any) -> list[Any]:
+    """The columns of a frame that hold a text that is no number."""
+    if not hasattr(X, "iloc"):  # polars
+        return [name for name in X.columns if str(X[name].dtype) in ("String", "Utf8", "Categorical", "Enum")]
+    import pandas as pd
+
+    found = []
+    for place, name in enumerate(X.columns):
+        column = X.iloc[:, place]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            column = column.astype(object)
+        if column.dtype == object or isinstance(column.dtype, pd.StringDtype):
+            words = column[column.map(lambda value: isinstance(value, str))]
+            if pd.to_numeric(words, errors="coerce").isna().any():
+                found.append(name)
+    return found
+
+
+def dependence_of(
+    X: Any, groups: Any, order: Any, kept: IntArray, n_rows: int, weights: FloatArray | None = None
+) -> RowGroups | None:
+    """Rows that are left out together, of those that are kept; None where every row is on its own.
+
+    Parameters
+    ----------
+    X : the rows as they were given, whose index labels must not contradict
+    groups, order : one label, or one place, for every row of X; at most one of them is given
+    kept : (k,) array, rows of positive weight
+    weights : (k,) array, how often each of them occurs; None: once
+    """
+    if groups is None and order is None:
+        return None
+    if groups is not None and order is not None:
+        raise ValueError(
+            "groups and order cannot both be given: rows are left out with their group, or predicted by "
+            "earlier ones. Give the one that tells how new rows come: in new groups, or later."
+        )
+    if groups is not None:
+        return row_groups(coded_labels("groups", X, groups, n_rows)[kept], weights)
+    codes = coded_labels("order", X, order, n_rows, sortable=True)
+    return ordered_blocks(codes[kept], weights)

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
-from skewridge._validation import check_choice, check_flag, is_lazy
+from skewridge._validation import check_flag, is_lazy
 from skewridge.centers.pilot import pilot_of
-from skewridge.estimators.base import KernelEstimator, Shell, runs
-from skewridge.estimators.bounds import check_bounds
+from skewridge.estimators.base import (
+    KERNEL,
+    Check,
+    KernelEstimator,
+    Shell,
+    bounds_of,
+    check_bandwidth,
+    check_bounds,
+    one_of,
+    positive,
+    runs,
+)
 from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.notebook import partition_summary
 from skewridge.estimators.sources import predict_collection
+from skewridge.estimators.summaries import partition_summary
 from skewridge.execution.chunked import RowData, Table, is_held
 from skewridge.execution.context import current, on_threads
 from skewridge.execution.passes import predict_rows
@@ -60,15 +70,20 @@ class PartitionedEstimator(Shell):
         ones = np.ones(len(y))
         return current().value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed))[:, 0]
 
-    def _remember_partition(self, partition: Partition) -> None:
-        self.slices_, self.allocation_ = partition.slices, partition.allocation
-        self.n_nodes_ = len(partition.allocation)
-        self.n_oversampled_ = partition.slices.n_oversampled
-        self.n_distinct_ = len(partition.allocation.rows)
-
     def _n_nodes_for(self, n_rows: int) -> int:
         """Nodes as large as they are: fewer rows are dealt to fewer nodes."""
         return max(1, round(self.n_nodes_ * n_rows / self.slices_.n_rows))
+
+
+def attributes_of(partition: Partition) -> dict[str, Any]:
+    """What users see of a partition."""
+    return {
+        "slices_": partition.slices,
+        "allocation_": partition.allocation,
+        "n_nodes_": len(partition.allocation),
+        "n_oversampled_": partition.slices.n_oversampled,
+        "n_distinct_": len(partition.allocation.rows),
+    }
 
 
 class DacKernelRidge(PartitionedEstimator, KernelEstimator):
@@ -161,8 +176,18 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
     (3,)
     """
 
+    dual_coef_: FloatArray
+    intercept_: float
+    _problem: Problem
     _takes_tables = True
     _summary = partition_summary
+    _parameters: ClassVar[dict[str, Check]] = {
+        "penalty": positive("auto", "rule", *CRITERIA, also=", or the name of a way to choose it"),
+        "slice_on": one_of("response", "pilot"),
+        "keep_nodes": check_flag,
+        "bounds": check_bounds,
+        **KERNEL,
+    }
     _left_behind = ()  # by copies: rows go with them, and the parameters to fit some of them again
 
     def __init__(
@@ -236,20 +261,29 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         coef = fit_nodes(problem)
         average = average_nodes(problem, coef)
 
-        self._seed = seed
-        self._take_over(checked, X)
-        self._remember_partition(partition)
-        self.bandwidth_, self.tuning_ = tuning.bandwidth, tuning
-        self.penalty_ = penalties if kernel_by.is_local else tuning.penalty
-        self.dual_coef_, self.intercept_, self._centred = average, intercept, self.fit_intercept
-        self._problem = replace(problem, partition=replace(partition, dealing=None))
-        if not isinstance(X, Table):  # rows of a source are read when they are first asked for
-            _ = self._expansion
-        self._remember_response(centred + intercept, np.ones(len(y)))
-        self._remember_bounds(centred + intercept)
+        response, nodes = centred + intercept, {}
         if self.keep_nodes:
             parts = np.split(coef, partition.allocation.starts[1:-1])
-            self.nodes_ = [NodeFit(rows, part) for rows, part in zip(partition.allocation, parts, strict=True)]
+            nodes["nodes_"] = [NodeFit(rows, part) for rows, part in zip(partition.allocation, parts, strict=True)]
+        self._adopt(
+            checked,
+            X,
+            response,
+            np.ones(len(y)),
+            _seed=seed,
+            _bounds=bounds_of(self.bounds, response),
+            bandwidth_=tuning.bandwidth,
+            tuning_=tuning,
+            penalty_=penalties if kernel_by.is_local else tuning.penalty,
+            dual_coef_=average,
+            intercept_=intercept,
+            _centred=self.fit_intercept,
+            _problem=replace(problem, partition=replace(partition, dealing=None)),
+            **nodes,
+            **attributes_of(partition),
+        )
+        if not isinstance(X, Table):  # rows of a source are read when they are first asked for
+            _ = self._expansion
         return self
 
     @overload
@@ -314,13 +348,9 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
 
     def _check_parameters(self) -> None:
         self._settings.check()
-        self._check_kernel_parameters([check_kernel_name(self.kernel)])
-        self._check_penalty(["auto", "rule", *CRITERIA], ", or the name of a way to choose it")
-        check_choice("slice_on", self.slice_on, ["response", "pilot"])
-        check_flag("keep_nodes", self.keep_nodes)
+        check_bandwidth(self.bandwidth, [check_kernel_name(self.kernel)])
+        super()._check_parameters()
         self._kernel_settings.check()
-        check_bounds(self.bounds)
-        self._check_running()
 
     def _training_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         y = self._problem.y

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn import config_context, get_config
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skewridge._typing import Auto, Bounds, FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import (
-    check_choice,
     check_magnitude,
     check_no_mask,
     check_plain,
@@ -27,12 +26,10 @@ from skewridge._validation import (
     check_weights,
     is_lazy,
 )
-from skewridge.estimators.base import runs
-from skewridge.estimators.bounds import check_bounds
-from skewridge.estimators.column_labels import check_labels, remember_labels
-from skewridge.estimators.dac import PartitionedEstimator
+from skewridge.estimators.base import THREADS, Check, bounds_of, check_bounds, check_labels, column_labels, one_of, runs
+from skewridge.estimators.dac import PartitionedEstimator, attributes_of
 from skewridge.estimators.intervals import fit_quietly, take_rows
-from skewridge.estimators.notebook import dealt_summary
+from skewridge.estimators.summaries import dealt_summary
 from skewridge.execution.context import on_threads, run, running, using
 from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
@@ -112,6 +109,11 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
 
     _hands_weights_on = True  # to the estimator
     _summary = dealt_summary
+    _parameters: ClassVar[dict[str, Check]] = {
+        "slice_on": one_of("response", "pilot"),
+        "bounds": check_bounds,
+        **THREADS,
+    }
 
     def __init__(
         self,
@@ -192,16 +194,19 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
             return own
 
         estimators = list(run(_as_configured(fit_node), range(plan.n_nodes), "local fits"))
-        self._take_over(checked)
-        self.estimators_ = estimators
-        self._remember_partition(partition)
-        self._seed, self._weighted = seed, weights is not None
-        self.__dict__.pop("_seen", None)
         counts = np.ones(len(y)) if weights is None else weights
-        if not metadata:  # without which rows cannot be fitted again
-            self._seen = _own_rows(X, given), y, counts
-        self._remember_response(y, counts)
-        self._remember_bounds(y)
+        self._adopt(
+            checked,
+            None,
+            y,
+            counts,
+            _seed=seed,
+            _bounds=bounds_of(self.bounds, y),
+            _weighted=weights is not None,
+            estimators_=estimators,
+            **attributes_of(partition),
+            **({} if metadata else {"_seen": (_own_rows(X, given), y, counts)}),  # else none can be fitted again
+        )
         return self
 
     @runs
@@ -248,9 +253,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
                 f"estimator must be a regressor with fit and predict, such as Ridge(); got {self.estimator!r}."
             )
         self._settings.check()
-        check_choice("slice_on", self.slice_on, ["response", "pilot"])
-        check_bounds(self.bounds)
-        self._check_threads()
+        super()._check_parameters()
 
     def _routed(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], Any]:
         """Metadata for the estimator, and apart from it the weights, which the nodes' are multiplied by."""
@@ -271,7 +274,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
         check_same_order(X, y)
         self._check_times(X)
         check_plain("y", y)
-        remember_labels(checked, X)
+        checked.__dict__.update(column_labels(X))
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
             X, y = validate_data(checked, X, y, skip_check_array=True)
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)

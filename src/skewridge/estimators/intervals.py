@@ -1,43 +1,69 @@
-"""Prediction intervals of estimators: where errors of unseen rows come from, and the intervals."""
+"""Intervals and distributions of estimators, from errors of rows that were not fitted and the scale of the noise."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
-from skewridge._typing import FloatArray, IntArray
-from skewridge._validation import check_plain, check_same_order, check_weights, is_lazy, warn_user
+from skewridge._typing import FloatArray, IntArray, PicklesFields
+from skewridge._validation import check_one_column, check_plain, check_same_order, check_weights, is_lazy, warn_user
+from skewridge.centers.model import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
-from skewridge.estimators.column_labels import check_one_column
-from skewridge.estimators.error_models import ErrorModels
+from skewridge.distribution.predictive import (
+    PointMasses,
+    PredictiveDistribution,
+    check_levels,
+    check_thresholds,
+    lattice_of,
+    point_masses,
+)
+from skewridge.execution.context import on_threads
 from skewridge.response.grouping import RowGroups
-from skewridge.response.sampling import N_FOLDS, CandidateRows, candidate_rows, choose_rule
+from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
+from skewridge.two_levels.noise import fit_noise, noise_scale
 
 COMMON_ROWS = 500  # at which a fit without a fold is compared with the whole fit
-RUNNING = (
-    "memory_limit",
-    "n_jobs",
-    "random_state",
-    "scoring",
-    "verbose",
-)  # parameters that another fit takes as set now
+RUNNING = ("memory_limit", "n_jobs", "random_state", "scoring", "verbose")  # that another fit takes as set now
 
 
-class IntervalMixin(ErrorModels):
-    """``calibrate`` and ``predict_interval`` for a regressor.
+@dataclass(frozen=True)
+class ErrorModel(PicklesFields):
+    """How errors depend on the row, beside the calibration: the logarithm of their scale, None where it is the same.
 
-    An estimator keeps its rows, X, y and weights, as ``_seen``, or tells them by ``_training_rows``; keeps
-    ``_seed``, calls ``_remember_response`` when it is fitted, and tells what a fit without some rows predicts by
-    ``_refitted``.
+    With values that many rows share, what y stays between (bounds that were given, and ends that are such values), and
+    the grid that y lies on, such as whole numbers (step 0: none).
     """
 
+    noise: GlobalModel | None = None
+    masses: PointMasses | None = None
+    low: float = -np.inf
+    high: float = np.inf
+    origin: float = 0.0
+    step: float = 0.0
+
+
+class IntervalMixin:
+    """Intervals and distributions of a regressor, from errors of rows that it was not fitted to.
+
+    An estimator keeps its rows, X, y and weights, as ``_seen``, or gives them by ``_training_rows``; keeps ``_seed``
+    and ``_response_edges``, and gives what a fit without some rows predicts by ``_refitted``.
+    """
+
+    predict: Callable[..., Any]
     get_params: Callable[..., dict[str, Any]]
+    calibration_: Calibration
+    _error_model: ErrorModel
+    _response_edges: FloatArray
+    _seed: int
     _seen: tuple[Any, FloatArray, FloatArray]
     _left_behind: tuple[str, ...] = ("_seen", "_fitted_with", "_together")  # by copies, which cannot be fitted again
     _together: RowGroups | None = None
@@ -63,7 +89,14 @@ class IntervalMixin(ErrorModels):
         if (X is None) != (y is None):
             raise ValueError("calibrate takes X and y together, or neither: then it uses the rows of the fit.")
         rows = self._cross_fitted() if X is None else self._predicted(X, y, sample_weight)
-        self._remember_errors(rows, rows if X is None else self._unseen_already())
+        with self._running(), on_threads():
+            noise, scale = self._noise(rows, rows if X is None else self._unseen_already())
+        edges, level = self._response_edges, rows.prediction if rows.level is None else rows.level
+        masses = point_masses(rows.prediction, rows.y, scale, edges, rows.weights, rows.source, level)
+        low, high = self._support(rows.y, masses)
+        origin, step = lattice_of(rows.y) or (0.0, 0.0)
+        self.calibration_ = rows.calibration(edges, scale)
+        self._error_model = ErrorModel(noise, masses, low, high, origin, step)
         return self
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
@@ -102,25 +135,177 @@ class IntervalMixin(ErrorModels):
         prediction = self.predict(X)
         if not hasattr(self, "calibration_"):
             self.calibrate()
-        for concern in _concerns(self.calibration_, coverage):
-            warn_user(concern)
-        model = self._error_model
-        low, high = self.calibration_.bands(coverage).around(prediction, self._scale(X, prediction))
+        model, calibration = self._error_model, self.calibration_
+        bands = calibration.bands(coverage)
+        if not np.isfinite(bands.low).all():
+            warn_user(
+                f"Intervals are infinite: {calibration.n_rows:.0f} calibration rows are too few for "
+                f"coverage={coverage:g}, which takes {calibration.rows_needed(coverage)}. Lower the coverage, or "
+                "calibrate with more rows."
+            )
+        if calibration.source == "unstable":
+            warn_user(
+                "Intervals are widened, and their coverage is not promised: fits without a fifth of the rows differ "
+                "from one another by more than their errors, so that few rows decide what is predicted. Look for "
+                "gross errors in y, or calibrate(X, y) with rows that were kept back."
+            )
+        low, high = bands.around(prediction, self._scale(X, prediction))
         if model.masses is not None:
             low, high = model.masses.widened(low, high, prediction, tail)
         return np.clip(low, model.low, model.high), np.clip(high, model.low, model.high)
+
+    def predict_distribution(self, X: Any) -> PredictiveDistribution:
+        """Return the distribution of y at every row, y = f(x) + s(x) e.
+
+        e is drawn as the errors of unseen rows over their scale s, whose prediction lies in the
+        same slice: as they are up to a threshold, and by a generalised Pareto law beyond. Values
+        that many rows share keep probabilities of their own. Where :meth:`calibrate` was not
+        called, it is called on the rows of the fit.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+
+        Returns
+        -------
+        distribution : PredictiveDistribution
+            With ``quantile``, ``cdf``, ``sf``, ``mean``, ``sd``, ``sample``, ``expected`` and ``plot``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skewridge import AdaptiveKernelRidge
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((1000, 1))
+        >>> y = X[:, 0] + 0.1 * rng.exponential(size=1000)
+        >>> model = AdaptiveKernelRidge(random_state=0).fit(X, y)
+        >>> model.predict_distribution(X[:1]).quantile([0.1, 0.9]).shape
+        (1, 2)
+        """
+        check_is_fitted(self)
+        check_in_memory(X)
+        prediction = self.predict(X)
+        if not hasattr(self, "calibration_"):
+            self.calibrate()
+        if self.calibration_.source == "unstable":
+            warn_user(
+                "Distributions are not promised to be calibrated: fits without a fifth of the rows differ from one "
+                "another by more than their errors. Look for gross errors in y, or calibrate(X, y) with rows that "
+                "were kept back."
+            )
+        model, scale = self._error_model, self._scale(X, prediction)
+        rest = self.calibration_ if model.masses is None else model.masses.rest
+        shape = None if rest is None else rest.shape
+        limits = model.low, model.high, model.origin, model.step
+        return PredictiveDistribution(prediction, scale, shape, model.masses, *limits)
+
+    def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.5, 0.95)) -> FloatArray:
+        """Return quantiles of y: the least value that y stays below, or at, with probability ``level``.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        levels : number in ]0, 1[, or (L,) array of them
+
+        Returns
+        -------
+        quantiles : (n,) or (n, L) array
+        """
+        asked = check_levels(levels)
+        found = self.predict_distribution(X)
+        if self._error_model.masses is None:  # of point masses any level is known
+            least, largest = self.calibration_.shape.known_levels
+            odd = np.atleast_1d(asked)[(np.atleast_1d(asked) < least) | (np.atleast_1d(asked) > largest)]
+            if len(odd):
+                raise ValueError(
+                    f"level {odd[0]:g} cannot be told from {self.calibration_.n_rows:.0f} errors: levels from "
+                    f"{least:.4g} to {largest:.4g} can. Calibrate with more rows (a tail beyond them takes 500), or "
+                    "ask for other levels."
+                )
+        return found.quantile(asked)
+
+    def predict_cdf(self, X: Any, t: Any) -> FloatArray:
+        """Return P(y <= t).
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        t : number, or (T,) array of them
+
+        Returns
+        -------
+        probability : (n,) or (n, T) array
+        """
+        asked = check_thresholds("t", t)
+        return self.predict_distribution(X).cdf(asked)
+
+    def predict_exceedance(self, X: Any, thresholds: Any) -> FloatArray:
+        """Return P(y > threshold): positive also above all that was seen where errors have a tail without an end.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        thresholds : number, or (T,) array of them
+
+        Returns
+        -------
+        probability : (n,) or (n, T) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skewridge import AdaptiveKernelRidge
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((1000, 1))
+        >>> y = X[:, 0] + 0.1 * rng.exponential(size=1000)
+        >>> model = AdaptiveKernelRidge(random_state=0).fit(X, y)
+        >>> model.predict_exceedance([[0.1], [0.9]], 0.9).round(1) + 0.0
+        array([0., 1.])
+        """
+        asked = check_thresholds("thresholds", thresholds)
+        return self.predict_distribution(X).sf(asked)
+
+    def expected_cost(self, X: Any, cost: Callable[[Any, FloatArray], Any], actions: Any) -> FloatArray:
+        """Return the expected cost of every action at every row; the cheapest is ``argmin`` over the last axis.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        cost : callable
+            ``cost(action, y)``, of one action and an array of responses, returns what each of them costs.
+        actions : sequence of actions, such as numbers
+
+        Returns
+        -------
+        cost : (n, A) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skewridge import AdaptiveKernelRidge
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((1000, 1))
+        >>> y = X[:, 0] + 0.1 * rng.normal(size=1000)
+        >>> model = AdaptiveKernelRidge(random_state=0).fit(X, y)
+        >>> def cost(stock, demand):  # a missing unit costs 9, one too many 1
+        ...     return 9 * np.maximum(demand - stock, 0) + np.maximum(stock - demand, 0)
+        >>> stocks = np.linspace(0, 1.5, 151)
+        >>> best = stocks[model.expected_cost([[0.5]], cost, stocks).argmin(axis=1)]
+        >>> bool(abs(best[0] - model.predict_quantiles([[0.5]], 0.9)[0]) < 0.02)
+        True
+        """
+        found = self.predict_distribution(X)
+        if not callable(cost):
+            raise TypeError(f"cost must be a function of an action and an array of responses; got {cost!r}.")
+        choices = list(actions)
+        if not choices:
+            raise ValueError("actions must hold at least one action; got none.")
+        return np.stack([found.expected(partial(cost, action)) for action in choices], axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the model without the rows it was fitted to."""
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self._left_behind}
-
-    def _remember_rows(self, X: Any, y: FloatArray, weights: FloatArray, together: RowGroups | None) -> None:
-        """Keep the rows of the fit, and which of them are left out together, if any are."""
-        self._seen = X, y, weights
-        self.__dict__.pop("_together", None)
-        if together is not None:
-            self._together = together
 
     def _training_rows(self) -> tuple[Any, FloatArray, FloatArray]:
         if not hasattr(self, "_seen"):
@@ -130,18 +315,53 @@ class IntervalMixin(ErrorModels):
             )
         return self._seen
 
-    def _remember_response(self, y: FloatArray, weights: FloatArray) -> None:
-        """Fix the slices of predictions before anything is calibrated, and forget an earlier fit's calibration."""
-        y = y.ravel()
-        self._response_edges = slice_edges(y, choose_rule(y, "auto", weights), weights)
-        for name in ("calibration_", "_error_model"):
-            self.__dict__.pop(name, None)
+    def _running(self) -> AbstractContextManager[None]:
+        """How work runs: as it does around."""
+        return nullcontext()
+
+    def _numbers(self, X: Any) -> FloatArray | None:
+        """New rows as checked numbers; None where the scale of the noise cannot depend on them."""
+        return None
+
+    def _noise(self, rows: Unseen, own: Unseen | None) -> tuple[GlobalModel | None, FloatArray]:
+        """The model of the noise, and its scale at the rows: cross-fitted where the model has seen them."""
+        if rows.X is None:
+            return None, np.ones(len(rows.y))
+        if own is not rows and hasattr(self, "_error_model"):
+            noise = self._error_model.noise
+        elif own is None or own.X is None:
+            noise = None
+        else:
+            columns = own.prediction, own.y, own.weights
+            noise, scale = fit_noise(own.X, *columns, level=own.level, groups=own.groups, seed=self._seed)
+            if own is rows:
+                return noise, scale
+        return noise, noise_scale(noise, rows.X, rows.prediction)
+
+    def _support(self, y: FloatArray, masses: PointMasses | None) -> tuple[float, float]:
+        """What y stays between: bounds that were given, and ends of y that many rows share."""
+        given = getattr(self, "_fitted_with", {}).get("bounds", getattr(self, "bounds", None))
+        low, high = (None, None) if given is None or isinstance(given, str) else given
+        ends = [-np.inf if low is None else low, np.inf if high is None else high]
+        if masses is not None:
+            ends[0] = max(ends[0], y.min()) if masses.values[0] == y.min() else ends[0]
+            ends[1] = min(ends[1], y.max()) if masses.values[-1] == y.max() else ends[1]
+        return float(ends[0]), float(ends[1])
+
+    def _scale(self, X: Any, prediction: FloatArray) -> FloatArray:
+        """The scale of the noise at new rows with such predictions, (n,)."""
+        noise = self._error_model.noise
+        rows = None if noise is None else self._numbers(X)
+        if rows is None:
+            return np.ones(len(prediction))
+        with self._running(), on_threads():
+            return noise_scale(noise, rows, prediction)
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
         check_plain("y", y)
-        check_one_column(self, y)
+        check_one_column(y, self)
         prediction = self.predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         check_consistent_length(prediction, y)
@@ -157,11 +377,16 @@ class IntervalMixin(ErrorModels):
         off: intervals are put around the whole fit, and a few rows may shift all that a fit predicts.
         """
         X, y, weights = self._training_rows()
-        y = y.ravel()
         pool = candidate_rows(self._told_apart_by(X), y[:, None], weights, "auto", self._seed)
         common, folds, prediction = pool.rows[:COMMON_ROWS], np.full(len(y), -1), np.full(len(y), np.nan)
-        whole = _quietly(self.predict, take_rows(X, common))
-        for fold, (rest, here) in enumerate(self._folds(pool, y, weights)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            whole = self.predict(take_rows(X, common))
+        own = pool.folds[pool.member]
+        folded = [(np.flatnonzero(own != fold), np.flatnonzero(own == fold)) for fold in range(N_FOLDS)]
+        if self._together is not None:
+            folded = list(self._together.folds(y, N_FOLDS, weights))
+        for fold, (rest, here) in enumerate(folded):
             folds[here], both = fold, np.flatnonzero(np.isin(common, rest))
             if len(rest) and len(here):
                 asked = take_rows(X, np.concatenate([here, common[both]]))
@@ -180,24 +405,10 @@ class IntervalMixin(ErrorModels):
         """Numbers that are equal where rows are. Estimators that take more than numbers override it."""
         return X
 
-    def _folds(self, pool: CandidateRows, y: FloatArray, weights: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows to fit and those that they predict."""
-        if self._together is not None:
-            yield from self._together.folds(y, N_FOLDS, weights)
-            return
-        folds = pool.folds[pool.member]
-        for fold in range(N_FOLDS):
-            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Fit to some rows and predict others. Estimators that choose settings override it to keep them."""
         seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
         return fit_quietly(self._twin(**seeded), X, y).predict(X_new)
-
-    def _remember_parameters(self, checked: Any) -> None:
-        """Keep the parameters of this fit, of a copy that nobody changes, for fits to come without some rows."""
-        given = checked.get_params(deep=False)
-        self._fitted_with = {name: value for name, value in given.items() if name not in RUNNING}
 
     def _twin(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
@@ -222,26 +433,11 @@ def take_rows(X: Any, rows: IntArray) -> Any:
 
 def fit_quietly(model: Any, *data: Any) -> Any:
     """Fit without warnings, which the first fit gave already."""
-    return _quietly(model.fit, *data)
-
-
-def _quietly(call: Callable[..., Any], *data: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return call(*data)
+        return model.fit(*data)
 
 
-def _concerns(calibration: Calibration, coverage: float) -> Iterator[str]:
-    """Warnings about intervals of such a coverage."""
-    if not np.isfinite(calibration.bands(coverage).low).all():
-        yield (
-            f"Intervals are infinite: {calibration.n_rows:.0f} calibration rows are too few for "
-            f"coverage={coverage:g}, which takes {calibration.rows_needed(coverage)}. Lower the coverage, or calibrate "
-            "with more rows."
-        )
-    if calibration.source == "unstable":
-        yield (
-            "Intervals are widened, and their coverage is not promised: fits without a fifth of the rows differ from "
-            "one another by more than their errors, so that few rows decide what is predicted. Look for gross errors "
-            "in y, or calibrate(X, y) with rows that were kept back."
-        )
+def response_edges(y: FloatArray, weights: FloatArray) -> FloatArray:
+    """The slices of predictions, (l + 1,): those of the response, fixed before anything is calibrated."""
+    return slice_edges(y, choose_rule(y, "auto", weights), weights)

@@ -1,40 +1,42 @@
-"""The shell of cells alone: parameters in, fitted attributes out."""
+"""The shell of cells alone: parameters in, fitted attributes out; how near the rows of a fit are to new rows."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
-from skewridge._validation import check_integer, check_weights, warn_user
+from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
-from skewridge.cells.local import (
-    LocalFit,
-    LocalModel,
-    LocalSettings,
-    TableFit,
-    fit_table,
-    predict_left_out,
-    predict_table,
-)
+from skewridge.cells.local import LocalModel, LocalSettings, fit_table, predict_left_out, predict_table
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
-from skewridge.estimators.base import runs
-from skewridge.estimators.bounds import check_bounds
-from skewridge.estimators.dependence import dependence_of, warn_of_neighbours
-from skewridge.estimators.honest import HonestEstimator
-from skewridge.estimators.notebook import cells_summary
-from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.estimators.base import (
+    MACHINE,
+    Check,
+    bounds_of,
+    check_bounds,
+    check_scoring,
+    dependence_of,
+    runs,
+    scores_of,
+    whole,
+)
+from skewridge.estimators.left_out import LeftOutEstimator
+from skewridge.estimators.summaries import cells_summary
 from skewridge.execution.context import on_threads
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
-from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.planning import LevelSize, is_small, require_memory
 from skewridge.two_levels.results import shift_of, stated_risk, warning_of_shift
 
+N_SAMPLE = 500  # rows of the fit whose own neighbours are sought
+SEED = 0
 
-class LocalKernelRidge(HonestEstimator):
+
+class LocalKernelRidge(LeftOutEstimator):
     """Exact kernel ridge regression in small cells of x, averaged over a few random partitions.
 
     Scales of features and the ridge are learned by the exact gradient of the leave-one-out error on
@@ -97,6 +99,17 @@ class LocalKernelRidge(HonestEstimator):
     """
 
     _summary = cells_summary
+    _parameters: ClassVar[dict[str, Check]] = {
+        "kernel": lambda name, value: check_cell_kernel(value),
+        "n_partitions": whole(1),
+        "cell_size": whole(LEAST_CELL_SIZE),
+        "scoring": check_scoring,
+        "bounds": check_bounds,
+        **MACHINE,
+    }
+    _forms: FeatureForms
+    _model: LocalModel | None
+    _means: FloatArray
 
     def __init__(
         self,
@@ -150,23 +163,47 @@ class LocalKernelRidge(HonestEstimator):
         require_memory(self._size(len(kept), X.shape[1]))
         seed = draw_seed(self.random_state)
         y = y[kept]
-        found, left_out = self._fit_cells(X[kept], y, weights, together, seed)
-
-        self._take_over(checked, X[kept])
-        self._seed = seed
-        self._remember_bounds(y)
-        self._forms, self._means, fit = found.forms, found.means, found.fit
-        self._model = None if fit is None else fit.model
-        self._remember_cells(fit)
-        left_out = self._clipped(left_out)
-        self._remember_honest(X, kept, left_out, y, weights, together)
+        kernel = check_cell_kernel(self.kernel)
+        settings = LocalSettings(kernel, self.n_partitions, self.cell_size, seed)
+        rows = X[kept], y[:, None], weights
+        scores = None if constant_outputs(rows[1])[0] else scores_of(self.scoring, y, weights)
+        with on_threads():
+            found = fit_table(*rows, settings=settings, scores=scores, groups=together)
+            left_out = found.left_out
+            if together is not None and is_small(together.n_draws, X.shape[1]):
+                left_out = predict_left_out(*rows, together, settings=settings, scores=scores)
+        ends, left_out = bounds_of(self.bounds, y), left_out[:, 0]
+        left_out = left_out if ends is None else np.clip(left_out, *ends)
         risk = stated_risk(y, left_out, weights, member=found.distinct.member, together=found.distinct.draws)
-        self.risk_ = self._placed(risk, kept)
+
+        fit, scale = found.fit, np.zeros(X.shape[1])
+        if fit is not None:
+            scale = fit.model.column_scale(found.forms)
+        self._adopt_left_out(
+            checked,
+            X,
+            kept,
+            y,
+            weights,
+            together,
+            left_out=left_out,
+            level=left_out,
+            risk=risk,
+            _seed=seed,
+            _forms=found.forms,
+            _means=found.means,
+            _model=None if fit is None else fit.model,
+            feature_scale_=scale,
+            dropped_features_=self._column_names(np.flatnonzero(scale == 0.0), checked),
+            ridge_=0.0 if fit is None else fit.learned.ridge,
+            n_cells_=0 if fit is None else fit.model.cells.partitions.n_cells,
+        )
         shift = shift_of(left_out, y, weights)
         if shift and self.scoring == "mse":
             warn_user(warning_of_shift(shift))
-        if together is None:
-            warn_of_neighbours(found.adjacency(X[kept], check_cell_kernel(self.kernel)))
+        neighbours = None if together is not None else found.adjacency(X[kept], kernel)
+        if neighbours is not None and neighbours.concern is not None:
+            warn_user(neighbours.concern)
         if fit is not None and not fit.learned.learned:
             warn_user(
                 "No step of learning could be used, and the features' scales are their starting values. Look for a "
@@ -192,34 +229,63 @@ class LocalKernelRidge(HonestEstimator):
             outer_folds=False,
         )
 
-    def _fit_cells(
-        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
-    ) -> tuple[TableFit, FloatArray]:
-        """The fit to all rows, and predictions of them by fits without them."""
-        rows = X, y[:, None], weights
-        scores = None if constant_outputs(y[:, None])[0] else scores_of(self.scoring, y, weights)
-        settings = LocalSettings(check_cell_kernel(self.kernel), self.n_partitions, self.cell_size, seed)
-        with on_threads():
-            found = fit_table(*rows, settings=settings, scores=scores, groups=together)
-            if together is None or not is_small(together.n_draws, X.shape[1]):
-                return found, found.left_out[:, 0]
-            return found, predict_left_out(*rows, together, settings=settings, scores=scores)[:, 0]
+    @property
+    def _nearby(self) -> tuple[FeatureForms, LocalModel | None]:
+        return self._forms, self._model
 
-    def _remember_cells(self, fit: LocalFit | None) -> None:
-        none = np.zeros(self._forms.n_columns)
-        self.feature_scale_ = none if fit is None else fit.model.column_scale(self._forms)
-        self.dropped_features_ = self._column_names(np.flatnonzero(self.feature_scale_ == 0.0))
-        self.ridge_ = 0.0 if fit is None else fit.learned.ridge
-        self.n_cells_ = 0 if fit is None else fit.model.cells.partitions.n_cells
 
-    def _check_parameters(self) -> None:
-        check_cell_kernel(self.kernel)
-        check_integer("n_partitions", self.n_partitions, 1)
-        check_integer("cell_size", self.cell_size, LEAST_CELL_SIZE)
-        check_scoring(self.scoring)
-        check_bounds(self.bounds)
-        self._check_machine()
+@dataclass(frozen=True)
+class Nearness:
+    """Distances in the scales that the model has learned: columns that matter more count for more.
 
-    _forms: FeatureForms
-    _model: LocalModel | None
-    _means: FloatArray
+    What lies beyond the range of the fit is not far by these distances, since forms of columns end there: see
+    :func:`skewridge.tables.out_of_range.outside_fit`.
+
+    Attributes
+    ----------
+    distance : (n,) array, from each row to the nearest row of the fit
+    usual : float, the median of that distance among rows of the fit, each to the nearest other one
+    further : (n,) array, the share of rows of the fit that are nearer to their neighbours than the row is
+    """
+
+    distance: FloatArray
+    usual: float
+    further: FloatArray
+
+
+def nearest_fitted_rows(model: Any, X: Any) -> Nearness | None:
+    """Return how near the rows of the fit are; None of a model that does not hold them.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : (n, d) array, rows as the estimator takes them
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skewridge import LocalKernelRidge
+    >>> x = np.random.default_rng(0).permutation(np.r_[0:40, 60:100])
+    >>> model = LocalKernelRidge(random_state=0).fit(x[:, None], np.sin(x / 9))
+    >>> near = nearest_fitted_rows(model, np.array([[20.0], [50.0]]))  # a row of the fit, and one in the hole
+    >>> near.further.tolist()
+    [0.0, 1.0]
+    """
+    from scipy.spatial import cKDTree
+
+    forms, local = getattr(
+        model, "_nearby", (None, None)
+    )  # the forms of columns, and the local fit that holds the rows
+    if forms is None or local is None or not len(local.used):
+        return None
+    width = len(local.used)
+    points = local.cells.points[:, :width]  # guides, which rows of the fit see cross-fitted, are behind them
+    rows = forms(np.asarray(X, dtype=np.float64))[:, local.used] * local.scales[:width]
+    tree = cKDTree(points)
+    drawn = np.random.default_rng(SEED).permutation(len(points))[:N_SAMPLE]
+    if len(points) < 2:
+        return None
+    among = np.sort(tree.query(points[drawn], k=2)[0][:, 1])
+    distance = np.asarray(tree.query(rows, k=1)[0], dtype=np.float64)
+    further = np.searchsorted(among, distance * (1 - 1e-9)) / len(among)
+    return Nearness(distance, float(np.median(among)), further)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,34 +14,39 @@ from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.local import LocalModel
 from skewridge.centers.model import GlobalModel
 from skewridge.centers.settings import CenterSettings
-from skewridge.estimators.base import runs
-from skewridge.estimators.bounds import as_bounds, check_bounds
-from skewridge.estimators.companions import (
+from skewridge.estimators.base import (
+    MACHINE,
+    Check,
+    as_bounds,
+    check_bounds,
+    check_scoring,
+    dependence_of,
+    runs,
+    scores_of,
+)
+from skewridge.estimators.left_out import (
+    LeftOutEstimator,
     as_companions,
     check_companion_weights,
     check_companions,
     companion_names,
     companion_predictions,
 )
-from skewridge.estimators.dependence import dependence_of
-from skewridge.estimators.honest import HonestEstimator
-from skewridge.estimators.notebook import levels_summary
-from skewridge.estimators.scoring import check_scoring, scores_of
+from skewridge.estimators.summaries import levels_summary
 from skewridge.execution.blas import one_blas_thread
 from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
 from skewridge.model_selection import draw_seed
-from skewridge.response.grouping import RowGroups
 from skewridge.two_levels.blend import MOST_MEMBERS, BlendedModel
 from skewridge.two_levels.fit import fit_blended
 from skewridge.two_levels.members import LevelSettings, companion_values
 from skewridge.two_levels.planning import LevelSize, require_memory
-from skewridge.two_levels.results import BlendedFit, LevelTuning, tuning_of, warnings_of
+from skewridge.two_levels.results import LevelTuning, tuning_of, warnings_of
 
 MOST_KERNELS = 4  # which leave room for companions: a blend takes a few members more
 
 
-class SkewRidge(HonestEstimator):
+class SkewRidge(LeftOutEstimator):
     """Kernel ridge regression on two levels, everything learned by leave-one-out: the recommended estimator.
 
     Level 1 sees the whole table through a few hundred centres, many of them where the response is
@@ -120,6 +125,10 @@ class SkewRidge(HonestEstimator):
     """
 
     _summary = levels_summary
+    _parameters: ClassVar[dict[str, Check]] = {"scoring": check_scoring, "bounds": check_bounds, **MACHINE}
+    _model: BlendedModel
+    companions_: list[Any]
+    tuning_: LevelTuning
 
     def __init__(
         self,
@@ -174,19 +183,38 @@ class SkewRidge(HonestEstimator):
         require_memory(size if together is None else replace(size, n_groups=together.n_draws))
         seed = draw_seed(self.random_state)
         rows, y = X[kept], y[kept]
-        fit = self._fit_levels(rows, y, weights, together, seed)
+        settings = LevelSettings(
+            self._kernels,
+            centers=CenterSettings(bounds=as_bounds(self.bounds)),
+            seed=seed,
+            scoring=scoring_name(self.scoring),
+            companions=as_companions(self.companions),
+        )
+        scores = scores_of(self.scoring, y, weights)
+        with one_blas_thread():
+            fit = fit_blended(rows, y, weights, settings=settings, scores=scores, groups=together)
         tuning = tuning_of(fit, self._kernels, names)
         if len(kept) < len(X):  # what cannot be predicted is refused before anything changes
             companion_values(fit.companions, np.delete(X, kept, axis=0))
 
-        self._take_over(checked, rows)
-        self._seed, self._model, self.tuning_ = seed, fit.model, tuning
-        self._remember_bounds(y)
-        self.companions_ = [own.regressor for own in fit.companions]
-        self.weights_, self.feature_scale_ = tuning.weights, tuning.scales[0]
-        self.dropped_features_ = self._column_names(np.sort(tuning.unused_columns))
-        self.risk_ = self._placed(fit.risk, kept)
-        self._remember_honest(X, kept, fit.left_out, y, weights, together, fit.level)
+        self._adopt_left_out(
+            checked,
+            X,
+            kept,
+            y,
+            weights,
+            together,
+            left_out=fit.left_out,
+            level=fit.level,
+            risk=fit.risk,
+            _seed=seed,
+            _model=fit.model,
+            tuning_=tuning,
+            companions_=[own.regressor for own in fit.companions],
+            weights_=tuning.weights,
+            feature_scale_=tuning.scales[0],
+            dropped_features_=self._column_names(np.sort(tuning.unused_columns), checked),
+        )
         for warning in warnings_of(fit):
             warn_user(warning)
         return self
@@ -203,25 +231,6 @@ class SkewRidge(HonestEstimator):
         """Predict rows that bring their companions' predictions as further columns."""
         rows, values = np.split(X, [self.n_features_in_], axis=1)
         return self._model.predict(np.ascontiguousarray(rows), values)
-
-    def _fit_levels(
-        self, X: FloatArray, y: FloatArray, weights: FloatArray, together: RowGroups | None, seed: int
-    ) -> BlendedFit:
-        with one_blas_thread():
-            return fit_blended(
-                X,
-                y,
-                weights,
-                settings=LevelSettings(
-                    self._kernels,
-                    centers=CenterSettings(bounds=as_bounds(self.bounds)),
-                    seed=seed,
-                    scoring=scoring_name(self.scoring),
-                    companions=as_companions(self.companions),
-                ),
-                scores=scores_of(self.scoring, y, weights),
-                groups=together,
-            )
 
     @property
     def global_(self) -> GlobalModel | None:
@@ -245,19 +254,18 @@ class SkewRidge(HonestEstimator):
         n_companions = len(companion_names(self.companions))
         return LevelSize(n_rows, n_columns, len(self._kernels), n_companions=n_companions)
 
-    @property
-    def _kernels(self) -> tuple[str, ...]:
-        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
-        return tuple(check_cell_kernel(name) for name in names)
-
     def _check_parameters(self) -> None:
         if not isinstance(self.kernel, str | list | tuple) or not 1 <= len(self._kernels) <= MOST_KERNELS:
             raise ValueError(f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}.")
         check_companions(self.companions, MOST_MEMBERS - 2 - len(self._kernels))
-        check_scoring(self.scoring)
-        check_bounds(self.bounds)
-        self._check_machine()
+        super()._check_parameters()
 
-    _model: BlendedModel
-    companions_: list[Any]
-    tuning_: LevelTuning
+    @property
+    def _nearby(self) -> tuple[FeatureForms | None, LocalModel | None]:
+        levels = self._model.members.levels
+        return (None, None) if levels is None else (levels.forms, levels.locals[0])
+
+    @property
+    def _kernels(self) -> tuple[str, ...]:
+        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+        return tuple(check_cell_kernel(name) for name in names)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
+from hashlib import blake2b
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from skewridge import __version__
 from skewridge._atomic import atomic_file, check_target
 from skewridge._typing import FloatArray
-from skewridge.estimators.column_labels import check_one_column
-from skewridge.estimators.fit_identity import fit_identity
+from skewridge._validation import check_one_column
 from skewridge.execution.checkpoint import Checkpoint
-from skewridge.execution.chunked import Table
+from skewridge.execution.chunked import RowData, Table, digest
 from skewridge.execution.context import current, using
 from skewridge.execution.passes import check_rows, map_rows
 from skewridge.execution.progress import followed
@@ -27,6 +28,7 @@ from skewridge.io.sources import engine_for, files_of, names_columns, open_sourc
 Estimator = TypeVar("Estimator", bound=Any)
 
 PREDICTED_ROWS = 65_536  # predicted and written at a time
+IDLE = ("n_jobs", "verbose")  # parameters that change no result
 
 
 def fit_source(
@@ -91,7 +93,7 @@ def fit_source(
     array(['a', 'b'], dtype=object)
     """
     several = isinstance(target, list | tuple) and names_columns(target)
-    check_one_column(estimator, np.empty((0, len(target))) if several else target)
+    check_one_column(np.empty((0, len(target))) if several else target, estimator)
     engine = engine_for(source)
     check_size = getattr(estimator, "_check_size", None)  # of estimators that collect rows into memory and fit there
     options = ReadOptions(delimiter, decimal, encoding, sheet)
@@ -230,3 +232,44 @@ def _write_parquet(blocks: Iterator[dict[str, FloatArray]], out: Path) -> Path:
         for block in blocks:
             writer.write_table(pa.table(block))
     return out
+
+
+# What tells one fit from another, so that a checkpoint is not taken for that of another fit
+
+
+def fit_identity(
+    estimator: Any, X: RowData, y: Any, sample_weight: Any, labels: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Describe a fit by its rows, weights, labels (groups, order), settings and code; threads do not count."""
+    chunks = [chunk.identity for chunk in X.chunks] if isinstance(X, Table) else digest(X)
+    return {
+        "version": __version__,
+        "method": code_digest(),
+        "estimator": type(estimator).__name__,
+        "parameters": {k: _as_text(v, y) for k, v in estimator.get_params().items() if k not in IDLE},
+        "columns": [str(name) for name in getattr(X, "names", None) or getattr(X, "columns", [])],
+        "source": digest(chunks),
+        "response": digest(y),
+        "sample_weight": None if sample_weight is None else digest(np.asarray(sample_weight, dtype=np.float64)),
+        **{name: digest(np.array([str(label) for label in own])) for name, own in (labels or {}).items()},
+    }
+
+
+@cache
+def code_digest() -> str:
+    """A digest of the library's own code: what another version has summed up is not added to."""
+    found = blake2b(digest_size=16)
+    folder = Path(__file__).parents[1]
+    for file in sorted(folder.rglob("*.py")):
+        found.update(str(file.relative_to(folder)).encode() + file.read_bytes())
+    return found.hexdigest()
+
+
+def _as_text(value: Any, y: Any) -> str:
+    """A parameter as text that does not change from run to run; a callable scoring is known by what it gives."""
+    if isinstance(value, np.random.RandomState):
+        _, keys, *rest = value.get_state(legacy=True)
+        return f"{digest(keys)} {rest}"
+    if callable(value):
+        return digest([value(column) for column in np.atleast_2d(np.asarray(y, dtype=np.float64).T)])
+    return str(np.asarray(value).tolist())

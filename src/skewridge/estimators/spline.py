@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeAlias, overload
+from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
-from skewridge._validation import check_choice, check_integer, check_real, check_weights, is_auto, warn_user
-from skewridge.estimators.base import KernelEstimator, runs
-from skewridge.estimators.bounds import check_bounds
+from skewridge._validation import check_choice, check_weights, is_auto, warn_user
+from skewridge.estimators.base import (
+    MACHINE,
+    Check,
+    KernelEstimator,
+    bounds_of,
+    check_bounds,
+    positive,
+    real,
+    runs,
+    slice_rule,
+    whole,
+)
 from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.notebook import spline_summary
+from skewridge.estimators.summaries import spline_summary
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
@@ -21,9 +31,8 @@ from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.sampling import CandidateRows, candidate_rows
-from skewridge.response.slices import check_slice_rule
 from skewridge.splines.fit import concerns, fit_rows
-from skewridge.splines.model import Model, check_pairs, check_splines, make_domain, make_model
+from skewridge.splines.model import check_pairs, check_splines, make_domain, make_model
 
 FEWEST_KNOTS = 30
 
@@ -111,6 +120,14 @@ class SmoothingSpline(KernelEstimator):
     """
 
     _summary = spline_summary
+    _parameters: ClassVar[dict[str, Check]] = {
+        "n_knots": whole(1, auto=True),
+        "slices": slice_rule(auto=True),
+        "penalty": positive("auto", also=" or 'auto'"),
+        "alpha": real(0),
+        "bounds": check_bounds,
+        **MACHINE,
+    }
 
     def __init__(
         self,
@@ -189,14 +206,35 @@ class SmoothingSpline(KernelEstimator):
                 alpha=float(self.alpha),
             )
 
-        self._take_over(checked, X[kept])
-        self._seen, self._seed = (X[kept], y[kept], weights), seed
-        self._remember_response(y[kept], weights)
-        self._remember_bounds(y[kept])
-        self._domain, self._fit, self._unit, self._mean = domain, fit, float(units[0]), float(means[0])
-        self.knot_rows_, self.knots_ = knot_rows, X[knot_rows]
-        self.free_terms_, self.terms_ = names
-        self._remember(full, free, terms)
+        used = np.array(terms, dtype=np.int64)[fit.features.places]
+        theta, null_coef, scale = np.zeros(len(full.terms)), np.zeros(len(full.free)), float(units[0])
+        theta[used], null_coef[free] = fit.theta, fit.free.basis @ fit.free_coef * scale
+        null_coef[0] += float(means[0])
+        self._adopt(
+            checked,
+            X[kept],
+            y[kept],
+            weights,
+            _seed=seed,
+            _seen=(X[kept], y[kept], weights),
+            _bounds=bounds_of(self.bounds, y[kept]),
+            _domain=domain,
+            _fit=fit,
+            _unit=scale,
+            _mean=float(means[0]),
+            knot_rows_=knot_rows,
+            knots_=X[knot_rows],
+            free_terms_=names[0],
+            terms_=names[1],
+            theta_=theta,
+            null_coef_=null_coef,
+            coef_=fit.coef * scale,
+            penalty_=fit.penalty,
+            dof_=fit.dof,
+            n_iter_=fit.n_steps,
+            gcv_=fit.gcv * scale**2,
+            sigma2_=fit.noise * scale**2,
+        )
         for concern in concerns(fit, penalty, float(self.alpha), counts.sum()):
             warn_user(concern)
         return self
@@ -248,14 +286,7 @@ class SmoothingSpline(KernelEstimator):
             check_choice("knots", self.knots, ["random", "adaptive"])
         elif not is_auto(self.n_knots):
             raise ValueError(f"n_knots must be 'auto' where knots are given as rows; got {self.n_knots!r}.")
-        if not is_auto(self.n_knots):
-            check_integer("n_knots", self.n_knots, 1, also=" or 'auto'")
-        if not is_auto(self.slices):
-            check_slice_rule(self.slices)
-        self._check_penalty(["auto"], " or 'auto'")
-        check_real("alpha", self.alpha, 0)
-        check_bounds(self.bounds)
-        self._check_machine()
+        super()._check_parameters()
 
     def _check_theta(self, names: Sequence[str]) -> FloatArray | None:
         """The weights that were given, one for each of some terms, or None."""
@@ -279,23 +310,11 @@ class SmoothingSpline(KernelEstimator):
             drawn = pool.draw(min(int(wanted), len(pool)), float(self.knots == "adaptive"))
             rows = kept[pool.rows[drawn]]
         else:
-            rows = self._given_rows(kept)
+            rows = np.asarray(self.knots)
+            if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu" or not np.isin(rows, kept).all():
+                raise ValueError(
+                    "knots must be 'random', 'adaptive' or row numbers of X, each of positive sample_weight; "
+                    f"got {self.knots!r}."
+                )
+            rows = rows.astype(np.int64)
         return rows[np.sort(np.unique(X[rows], axis=0, return_index=True)[1])]
-
-    def _given_rows(self, kept: IntArray) -> IntArray:
-        rows = np.asarray(self.knots)
-        if rows.ndim != 1 or not rows.size or rows.dtype.kind not in "iu" or not np.isin(rows, kept).all():
-            raise ValueError(
-                "knots must be 'random', 'adaptive' or row numbers of X, each of positive sample_weight; "
-                f"got {self.knots!r}."
-            )
-        return rows.astype(np.int64)
-
-    def _remember(self, full: Model, free: Sequence[int], terms: Sequence[int]) -> None:
-        fit = self._fit
-        used = np.array(terms, dtype=np.int64)[fit.features.places]
-        self.theta_, self.null_coef_ = np.zeros(len(full.terms)), np.zeros(len(full.free))
-        self.theta_[used], self.null_coef_[free] = fit.theta, fit.free.basis @ fit.free_coef * self._unit
-        self.null_coef_[0] += self._mean
-        self.coef_, self.penalty_, self.dof_, self.n_iter_ = fit.coef * self._unit, fit.penalty, fit.dof, fit.n_steps
-        self.gcv_, self.sigma2_ = fit.gcv * self._unit**2, fit.noise * self._unit**2

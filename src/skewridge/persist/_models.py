@@ -24,7 +24,7 @@ from skewridge.distribution.predictive import PointMasses
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
 from skewridge.estimators.dac import DacKernelRidge
 from skewridge.estimators.dac_regressor import DacRegressor
-from skewridge.estimators.error_models import ErrorModel
+from skewridge.estimators.intervals import ErrorModel
 from skewridge.estimators.local import LocalKernelRidge
 from skewridge.estimators.skew_ridge import SkewRidge
 from skewridge.estimators.spline import SmoothingSpline

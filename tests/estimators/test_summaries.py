@@ -10,7 +10,7 @@ from sklearn.utils import estimator_html_repr
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge
 from skewridge.datasets import make_peaks
-from skewridge.estimators.notebook import html_table
+from skewridge.estimators.summaries import html_table
 
 ROWS = make_peaks(200, 2, random_state=0)
 MODELS = {
