@@ -273,9 +273,7 @@ def nearest_fitted_rows(model: Any, X: Any) -> Nearness | None:
     """
     from scipy.spatial import cKDTree
 
-    forms, local = getattr(
-        model, "_nearby", (None, None)
-    )  # the forms of columns, and the local fit that holds the rows
+    forms, local = getattr(model, "_nearby", (None, None))
     if forms is None or local is None or not len(local.used):
         return None
     width = len(local.used)
