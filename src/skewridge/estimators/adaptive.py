@@ -215,8 +215,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         self
         """
         self._check_parameters()
-        given, (X, y) = X, self._opened(X, y)
-        checked, X, y = self._check_data(X, y)
+        given, (checked, X, y) = X, self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         X, y = kept_rows(X, kept), np.asarray(kept_rows(y, kept))
@@ -293,13 +292,14 @@ class AdaptiveKernelRidge(KernelEstimator):
             return predict_collection(self, X)
         X = self._check_new(X)
         with one_blas_thread():
-            model = self._predictor(single=X.dtype == np.float32)
+            own = self._model.predictor(X.dtype == np.float32)
+            model = GlobalPredictor(self._scaling, own, self._means, self._units)
             prediction = predict_rows(model.predict, X, row_work=model.row_work)
             if not return_std:
                 return prediction[:, 0]
             with on_threads():
-                std = predict_rows(self._std, X, "standard deviations")
-            return prediction[:, 0], std[:, 0]
+                std = predict_rows(lambda rows: self._model.std(self._scaling(rows)), X, "standard deviations")
+            return prediction[:, 0], std[:, 0] * self._units
 
     @property
     def dropped_features_(self) -> Any:
@@ -312,12 +312,6 @@ class AdaptiveKernelRidge(KernelEstimator):
     def _column_forms(self) -> FeatureForms | None:
         """The forms of the training columns; None where scales were not learned."""
         return getattr(self._scaling, "forms", None)
-
-    def _predictor(self, single: bool) -> GlobalPredictor:
-        return GlobalPredictor(self._scaling, self._model.predictor(single), self._means, self._units)
-
-    def _std(self, X: FloatArray) -> FloatArray:
-        return self._model.std(self._scaling(X)) * self._units
 
     @runs
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:

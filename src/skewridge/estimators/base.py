@@ -29,7 +29,7 @@ from skewridge._validation import (
 )
 from skewridge.estimators.intervals import RUNNING, IntervalMixin, response_edges
 from skewridge.estimators.summaries import NotebookMixin
-from skewridge.execution.chunked import RowData, Table
+from skewridge.execution.chunked import Table
 from skewridge.execution.context import running, using
 from skewridge.execution.passes import check_rows
 from skewridge.features.scaling import constant_outputs, prediction_bounds
@@ -226,47 +226,47 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
 class KernelEstimator(Shell):
     """A regressor of numbers: rows are checked, wherever they are."""
 
+    _takes_tables = False  # rows in chunks
+
     def _numbers(self, X: Any) -> FloatArray | None:
         return self._check_new(X).astype(np.float64)
 
-    def _opened(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """The rows as a fit takes them: Dask collections are read where they are."""
-        check_one_column(y, self)
-        if not is_lazy(X):
-            return X, y.compute() if is_lazy(y) else y
-        y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
-        check_size = getattr(self, "_check_size", None)
-        return open_source(X, y, check_size=check_size, read_again=check_size is None)
+    def _check_data(self, X: Any, y: Any) -> tuple[Self, Any, FloatArray]:
+        """Validate on a clone, so that a fit that fails later leaves this estimator as it was.
 
-    def _check_data(self, X: Any, y: Any) -> tuple[Self, RowData, FloatArray]:
-        """Validate on a clone, so that a fit that fails later leaves this estimator as it was."""
-        checked = clone(self)
+        Dask collections are read where they are; estimators that check the size of what they fit collect rows here.
+        """
         check_one_column(y, self)
+        checked, check_size = clone(self), getattr(self, "_check_size", None)
+        if self._takes_tables and is_lazy(X):
+            y = y if is_lazy(y) or hasattr(y, "iloc") else np.asarray(y)
+            X, y = open_source(X, y, check_size=check_size, read_again=check_size is None)
+        elif self._takes_tables and is_lazy(y):
+            y = y.compute()
         if isinstance(X, Table):
-            return checked, X, self._check_table(checked, X, y)
+            rows = None if check_size is None else X.load()
+            check_plain("y", y)
+            y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y"), warn=True)
+            check_consistent_length(X, y)
+            _check_response(y)
+            checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, rows)
+            checked.n_features_in_, checked._precision = X.shape[1], X.precision
+            if X.names is not None:
+                checked.feature_names_in_ = np.array(X.names, dtype=object)
+            return checked, X if rows is None else rows, y
         refuse_raw(self, X)
         check_plain("X", X)
         check_plain("y", y)
         check_same_order(X, y)
         checked.__dict__.update(column_labels(X))
         X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True)
+        if hasattr(y, "tocsr"):
+            raise TypeError(f"y must be a dense array; got {type(y).__name__}, a sparse one. Pass y.toarray().")
         check_magnitude("X", X)
-        checked._precision, y = X.dtype, as_response(y)
+        checked._precision = X.dtype
+        y = np.array(y, dtype=np.float64, order="C")  # texts of numbers, too; sums round by memory order
         _check_response(y)
         return checked, X.astype(np.float64), y
-
-    def _check_table(self, checked: Any, X: Table, y: Any, collected: FloatArray | None = None) -> FloatArray:
-        """Check rows in chunks, read or collected before, as an array; return the response."""
-        check_plain("y", y)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        _check_response(y)
-        checked.feature_min_in_, checked.feature_max_in_ = check_rows(X, collected)
-        checked.n_features_in_, checked._precision = X.shape[1], X.precision
-        if X.names is not None:
-            checked.feature_names_in_ = np.array(X.names, dtype=object)
-        return y
 
     def _check_new(self, X: Any) -> AnyFloatArray:
         check_is_fitted(self)
@@ -275,13 +275,6 @@ class KernelEstimator(Shell):
         X = np.require(validate_data(self, X, dtype=PRECISIONS, order="C", reset=False), requirements=["C", "A"])
         check_magnitude("X", X)
         return X
-
-
-def as_response(y: Any) -> FloatArray:
-    """Responses as numbers, texts of numbers included, one row after the other: sums round by memory order."""
-    if hasattr(y, "tocsr"):
-        raise TypeError(f"y must be a dense array; got {type(y).__name__}, a sparse one. Pass y.toarray().")
-    return np.array(y, dtype=np.float64, order="C")
 
 
 def _check_response(y: FloatArray) -> None:

@@ -244,7 +244,6 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         self
         """
         self._check_parameters()
-        X, y = self._opened(X, y)
         checked, X, y = self._check_data(X, y)
         seed = current().value("seed", lambda: draw_seed(self.random_state))
         intercept = float(np.mean(y)) if self.fit_intercept else 0.0

@@ -16,7 +16,6 @@ from skewridge.estimators.base import KernelEstimator, bounds_of
 from skewridge.estimators.intervals import check_in_memory
 from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.chunked import Table
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.response.grouping import RowGroups
@@ -42,16 +41,6 @@ class LeftOutEstimator(KernelEstimator):
     _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
     risk_: StatedRisk
     loo_prediction_: FloatArray
-
-    def _check_data(  # type: ignore[override]
-        self, X: Any, y: Any
-    ) -> tuple[Self, FloatArray, FloatArray]:
-        """Validate on a clone; rows of a table are read once, into memory."""
-        X, y = self._opened(X, y)
-        if not isinstance(X, Table):
-            return super()._check_data(X, y)  # type: ignore[return-value]
-        checked, rows = clone(self), X.load()
-        return checked, rows, self._check_table(checked, X, y, rows)
 
     def _check_size(self, n_rows: int, n_columns: int) -> None:
         """Refuse rows that the memory does not hold a fit to, before any is read."""
@@ -176,11 +165,28 @@ class LeftOutEstimator(KernelEstimator):
 
 
 @dataclass(frozen=True)
-class FittedRegressor:
-    """A fitted regressor whose predictions are checked; errors call it by its name."""
+class Companion:
+    """A regressor, which is cloned for every fit and whose predictions are checked; errors call it by its name."""
 
     regressor: Any
     name: str
+
+    def fit(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> Companion:
+        """Fit a clone to rows that occur `weights` times, (n,): to so many copies, if it takes no weights."""
+        model, taken = clone(self.regressor, safe=False), {}
+        if not np.all(weights == 1.0):
+            name = _weights_name(model)
+            if name is None:
+                copies = np.repeat(np.arange(len(X)), np.rint(weights).astype(np.int64))
+                X, y = X[copies], y[copies]
+            else:
+                taken = {name: weights}
+        try:
+            model.fit(X.copy(), y.copy(), **taken)  # some overwrite what they are given: copy_X=False
+        except Exception as error:
+            error.add_note(f"Raised by {self.name}.fit, a companion, on {len(X)} rows.")
+            raise
+        return Companion(model, self.name)
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Predict rows, (n,); raises ValueError for another shape, nan, inf and absurd numbers."""
@@ -201,32 +207,21 @@ class FittedRegressor:
         return values
 
 
-@dataclass(frozen=True)
-class RegressorCompanion:
-    """A regressor that is cloned for every fit; the object itself is never fitted."""
+def as_companions(regressors: Sequence[Any] | None) -> tuple[Companion, ...]:
+    """Regressors by the names of their classes, numbered from the second of a class on.
 
-    regressor: Any
-    name: str
-
-    def fit(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FittedRegressor:
-        """Fit a clone to rows that occur `weights` times, (n,).
-
-        One that takes no weights gets every row as often as it occurs.
-        """
-        model, taken = clone(self.regressor, safe=False), {}
-        if not np.all(weights == 1.0):
-            name = _weights_name(model)
-            if name is None:
-                copies = np.repeat(np.arange(len(X)), np.rint(weights).astype(np.int64))
-                X, y = X[copies], y[copies]
-            else:
-                taken = {name: weights}
-        try:
-            model.fit(X.copy(), y.copy(), **taken)  # some overwrite what they are given: copy_X=False
-        except Exception as error:
-            error.add_note(f"Raised by {self.name}.fit, a companion, on {len(X)} rows.")
-            raise
-        return FittedRegressor(model, self.name)
+    Examples
+    --------
+    >>> from sklearn.linear_model import Lasso, Ridge
+    >>> [own.name for own in as_companions([Ridge(), Lasso(), Ridge(alpha=10.0)])]
+    ['Ridge', 'Lasso', 'Ridge 2']
+    """
+    found: list[Companion] = []
+    kinds = [type(own).__name__ for own in regressors or ()]
+    for place, own in enumerate(regressors or ()):
+        before = kinds[:place].count(kinds[place])
+        found.append(Companion(own, f"{kinds[place]} {before + 1}" if before else kinds[place]))
+    return tuple(found)
 
 
 def check_companions(companions: Any, most: int) -> None:
@@ -250,46 +245,16 @@ def check_companions(companions: Any, most: int) -> None:
         )
 
 
-def check_companion_weights(companions: Sequence[Any] | None, weights: FloatArray) -> None:
+def check_companion_weights(companions: Sequence[Companion], weights: FloatArray) -> None:
     """Refuse sample weights that a companion would not see."""
     if np.all(weights == 1.0):
         return
-    for own, name in zip(companions or (), companion_names(companions), strict=True):
-        if _weights_name(own) is None:
-            raise ValueError(
-                f"sample_weight weights the rows, and the companion {name} takes no sample_weight in "
-                "fit. Use a regressor that does, repeat rows instead of weighting them, or leave it out."
-            )
-
-
-def companion_names(companions: Sequence[Any] | None) -> tuple[str, ...]:
-    """Class names, numbered from the second of a class on.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Lasso, Ridge
-    >>> companion_names([Ridge(), Lasso(), Ridge(alpha=10.0)])
-    ('Ridge', 'Lasso', 'Ridge 2')
-    """
-    names: list[str] = []
-    kinds = [type(own).__name__ for own in companions or ()]
-    for place, kind in enumerate(kinds):
-        before = kinds[:place].count(kind)
-        names.append(f"{kind} {before + 1}" if before else kind)
-    return tuple(names)
-
-
-def as_companions(companions: Sequence[Any] | None) -> tuple[RegressorCompanion, ...]:
-    """Regressors as two levels take them."""
-    pairs = zip(companions or (), companion_names(companions), strict=True)
-    return tuple(RegressorCompanion(own, name) for own, name in pairs)
-
-
-def companion_predictions(fitted: Sequence[Any], X: FloatArray) -> FloatArray:
-    """What fitted regressors predict, one column each, (n, c)."""
-    pairs = zip(fitted, companion_names(fitted), strict=True)
-    columns = [FittedRegressor(own, name).predict(X) for own, name in pairs]
-    return np.array(columns).reshape(len(columns), len(X)).T
+    unweighted = [own.name for own in companions if _weights_name(own.regressor) is None]
+    if unweighted:
+        raise ValueError(
+            f"sample_weight weights the rows, and the companion {unweighted[0]} takes no sample_weight in "
+            "fit. Use a regressor that does, repeat rows instead of weighting them, or leave it out."
+        )
 
 
 def _weights_name(regressor: Any) -> str | None:

@@ -29,8 +29,6 @@ from skewridge.estimators.left_out import (
     as_companions,
     check_companion_weights,
     check_companions,
-    companion_names,
-    companion_predictions,
 )
 from skewridge.estimators.summaries import levels_summary
 from skewridge.execution.blas import one_blas_thread
@@ -176,8 +174,8 @@ class SkewRidge(LeftOutEstimator):
         self._check_parameters()
         given, (checked, X, y) = X, self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
-        names = companion_names(self.companions)
-        check_companion_weights(self.companions, weights)
+        companions = as_companions(self.companions)
+        check_companion_weights(companions, weights)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         size = self._size(len(kept), X.shape[1])
         require_memory(size if together is None else replace(size, n_groups=together.n_draws))
@@ -188,12 +186,12 @@ class SkewRidge(LeftOutEstimator):
             centers=CenterSettings(bounds=as_bounds(self.bounds)),
             seed=seed,
             scoring=scoring_name(self.scoring),
-            companions=as_companions(self.companions),
+            companions=companions,
         )
         scores = scores_of(self.scoring, y, weights)
         with one_blas_thread():
             fit = fit_blended(rows, y, weights, settings=settings, scores=scores, groups=together)
-        tuning = tuning_of(fit, self._kernels, names)
+        tuning = tuning_of(fit, self._kernels, tuple(own.name for own in companions))
         if len(kept) < len(X):  # what cannot be predicted is refused before anything changes
             companion_values(fit.companions, np.delete(X, kept, axis=0))
 
@@ -224,8 +222,8 @@ class SkewRidge(LeftOutEstimator):
         if not self.companions_:
             return super()._values(X)
         with one_blas_thread():
-            values = companion_predictions(self.companions_, X)
-        return super()._values(np.hstack([X, values]))
+            values = [own.predict(X) for own in as_companions(self.companions_)]
+        return super()._values(np.column_stack([X, *values]))
 
     def _predict_block(self, X: FloatArray) -> FloatArray:
         """Predict rows that bring their companions' predictions as further columns."""
@@ -251,8 +249,7 @@ class SkewRidge(LeftOutEstimator):
         return None if levels is None else levels.forms
 
     def _size(self, n_rows: int, n_columns: int) -> LevelSize:
-        n_companions = len(companion_names(self.companions))
-        return LevelSize(n_rows, n_columns, len(self._kernels), n_companions=n_companions)
+        return LevelSize(n_rows, n_columns, len(self._kernels), n_companions=len(self.companions or ()))
 
     def _check_parameters(self) -> None:
         if not isinstance(self.kernel, str | list | tuple) or not 1 <= len(self._kernels) <= MOST_KERNELS:

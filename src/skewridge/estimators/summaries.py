@@ -33,10 +33,7 @@ class NotebookMixin:
         return bundle
 
     def _summary_html(self) -> str:
-        return html_table(self._summary()) if hasattr(self, "n_features_in_") else ""
-
-    def _summary(self) -> dict[str, str]:
-        raise NotImplementedError
+        return html_table(self._summary()) if hasattr(self, "n_features_in_") else ""  # type: ignore[attr-defined]
 
 
 def html_table(summary: Mapping[str, str]) -> str:
@@ -65,7 +62,7 @@ def partition_summary(model: Any) -> dict[str, str]:
     """A fitted DacKernelRidge in words."""
     return {
         **dealt_summary(model),
-        **_kernel(model, model.kernel),
+        "kernel": _kernel(model, model.kernel),
         "penalty": _penalty(model.penalty_, model.tuning_.criterion),
     }
 
@@ -80,7 +77,7 @@ def centers_summary(model: Any) -> dict[str, str]:
     return {
         "centres": f"{model.n_centers_:,}, drawn {evenly if model.adapt_ else 'at random'}",
         "features": f"{model.n_features_in_:,}, {scales}",
-        **_kernel(model, model.kernel_),
+        "kernel": _kernel(model, model.kernel_),
         "penalty": _penalty(model.penalty_, tuning.criterion),
         **judged,
         "solver": model.solver_ if model.n_iter_ is None else f"{model.solver_}, {model.n_iter_} steps",
@@ -133,9 +130,8 @@ def spline_summary(model: Any) -> dict[str, str]:
     }
 
 
-def _kernel(model: Any, name: str) -> dict[str, str]:
-    width = "" if model.bandwidth_ is None else f", bandwidth {model.bandwidth_:.4g}"
-    return {"kernel": f"{name}{width}"}
+def _kernel(model: Any, name: str) -> str:
+    return name if model.bandwidth_ is None else f"{name}, bandwidth {model.bandwidth_:.4g}"
 
 
 def _penalty(penalty: Any, criterion: str) -> str:
