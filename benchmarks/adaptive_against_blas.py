@@ -22,7 +22,7 @@ from skewridge.execution.context import run, using
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import lower_solve
-from skewridge.ridge.lowrank import make_basis
+from skewridge.ridge.low_rank import make_basis
 
 BANDWIDTH, PENALTY = 0.5, 1e-5
 

@@ -18,7 +18,7 @@ from scipy.stats import qmc
 from skewridge import AdaptiveKernelRidge
 from skewridge.datasets import make_peaks, peaks_truth
 from skewridge.kernels import make_kernel
-from skewridge.ridge.lowrank import make_basis
+from skewridge.ridge.low_rank import make_basis
 
 POINTS = qmc.Sobol(2, scramble=False).random_base2(12)
 SIGMA = 1.5

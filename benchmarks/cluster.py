@@ -23,7 +23,7 @@ from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source, use_engin
 from skewridge.execution.passes import map_rows, sum_rows
 from skewridge.io.sources import open_source
 from skewridge.kernels import make_kernel
-from skewridge.ridge.lowrank import make_basis, sum_features
+from skewridge.ridge.low_rank import make_basis, sum_features
 
 ESTIMATORS = {
     "AdaptiveKernelRidge, defaults": AdaptiveKernelRidge(random_state=0),

@@ -17,7 +17,7 @@ from timing import seconds
 from skewridge.execution.context import using
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
-from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.exact import Expansion
 
 BANDWIDTH = 0.5
 

@@ -13,7 +13,7 @@ from effects import select
 from fits import CENTERED, cell_of, make_data, versions_of, warm
 from study import Study, main
 
-from skewridge.response.allocation import deal
+from skewridge.response.allocation import Assignment
 from skewridge.response.slices import slice_quietly
 
 SLICES = NODES = 3
@@ -42,7 +42,10 @@ def dealt(cell):
     """Every copy of every row: its slice, its node, which copy it is, and whether it is the node's first of its row."""
     _, y, _, _ = make_data(cell)
     cut = slice_quietly(y, SLICES)
-    for j, nodes, ranks, places in deal(cut, NODES, cell["seed"]):
+    assignment = Assignment(cut.counts, cut.copies, NODES, cell["seed"])
+    for j in cut.occupied.tolist():
+        nodes, places = assignment.nodes_of(j, np.arange(cut.counts[j]))
+        ranks = np.repeat(np.arange(cut.counts[j]), cut.copies[j])
         copy = np.arange(len(ranks)) % int(cut.copies[j])
         seen = set()
         for i in np.argsort(places):

@@ -8,7 +8,7 @@ from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
-from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.exact import Expansion
 
 X, Y = make_peaks(60, 2, random_state=0)
 

@@ -103,7 +103,7 @@ def test_the_low_rank_fit_is_the_reference_on_the_same_centres(name, weighted):
 
 @pytest.mark.parametrize("penalty", [1e-6, 0.1, 10.0])
 def test_ridge_regression_is_the_reference(penalty):
-    found = fit_linear(X, Y[:, None], np.ones(len(Y)), penalties=np.array([penalty]))
+    model, found, _ = fit_linear(X, Y[:, None], np.ones(len(Y)), penalties=np.array([penalty]))
     left_out, slopes, intercept = reference.linear_ridge(X, Y, penalty)
-    np.testing.assert_allclose(found.left_out[:, 0], left_out, atol=1e-8 * Y.std())
-    np.testing.assert_allclose(found.model.predict(NEW)[:, 0], NEW @ slopes + intercept, atol=1e-8 * Y.std())
+    np.testing.assert_allclose(found[:, 0], left_out, atol=1e-8 * Y.std())
+    np.testing.assert_allclose(model.predict(NEW)[:, 0], NEW @ slopes + intercept, atol=1e-8 * Y.std())

@@ -9,8 +9,8 @@ import pytest
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, fit_source
 from skewridge.datasets import make_peaks
 from skewridge.execution.checkpoint import Checkpoint, Pieces
-from skewridge.ridge.local import Nodes
-from skewridge.ridge.lowrank import Basis
+from skewridge.ridge.exact import NodeSolver
+from skewridge.ridge.low_rank import Basis
 
 
 def test_values_are_computed_once(tmp_path):
@@ -112,8 +112,8 @@ def test_nodes_of_a_driver_that_was_killed_are_not_solved_again(data, tmp_path, 
     pieces = Checkpoint.__new__(Checkpoint)
     pieces.folder = tmp_path
     kept = [node for number in pieces.parts("nodes") for node in pieces.parts("nodes").kept(number)[0]]
-    solved, original = [], Nodes.solve
-    monkeypatch.setattr(Nodes, "solve", lambda s, n, w: solved.extend(s.names[n]) or original(s, n, w))
+    solved, original = [], NodeSolver.solve
+    monkeypatch.setattr(NodeSolver, "solve", lambda s, n: solved.extend(s.nodes.names[n]) or original(s, n))
     model = fit("dac", file, tmp_path)
     assert len(kept) >= n_files
     assert sorted(kept + solved) == list(range(60))

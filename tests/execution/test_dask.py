@@ -92,7 +92,7 @@ def fitted_while_one_dies(client, estimator, method, folder):
     return model
 
 
-ONE_BLOCK, ONE_NODE = ("skewridge.kernels", "Kernel", "cross", 6), ("skewridge.ridge.local", "Nodes", "solve", 2)
+ONE_BLOCK, ONE_NODE = ("skewridge.kernels", "Kernel", "cross", 6), ("skewridge.ridge.exact", "NodeSolver", "solve", 2)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_less_memory_on_workers_means_smaller_shares(client, rows, monkeypatch):
     X, y = rows[0][:9000], rows[1][:9000]
     expected = DacKernelRidge(60, slices=1, **FIXED).fit(X, y)
     sent, original = [], DaskEngine.shuffle
-    monkeypatch.setattr("skewridge.ridge.batches.SHARES", 4)  # or nodes would have shares of their own anyhow
+    monkeypatch.setattr("skewridge.ridge.sharding.SHARES", 4)  # or nodes would have shares of their own anyhow
     monkeypatch.setattr(DaskEngine, "shuffle", lambda self, *more: sent.append(len(more[2])) or original(self, *more))
     for task_bytes in (1e9, 5e5):
         engine = DaskEngine(client)

@@ -488,7 +488,7 @@ from pathlib import Path
 from skewridge.execution.context import using
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import Kernel
-from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.exact import Expansion
 peak = lambda: float(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1e3
 rng = np.random.default_rng(0)
 def grown(rows, d, dtype):

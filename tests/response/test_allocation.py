@@ -11,15 +11,13 @@ from hypothesis.extra.numpy import arrays
 
 from skewridge._permutation import shuffle
 from skewridge.response.allocation import (
-    Dealing,
+    Assignment,
     _expected_kept,
     _normal_kept,
     allocate,
-    deal,
     expected_node_size,
-    first_dealt,
     inclusion_probability,
-    ranks_of,
+    ranks_within,
 )
 from skewridge.response.slices import slice_response
 from tests import naive
@@ -55,11 +53,12 @@ def test_no_row_is_lost_and_no_node_holds_a_row_twice(y, n_slices, k, seed):
 def test_copies_are_dealt_evenly(y, n_slices, k, seed):
     slices = slice_response(y, n_slices)
     total = np.zeros(k, dtype=int)
-    for j, nodes, ranks, _ in deal(slices, k, seed):
+    assignment = Assignment(slices.counts, slices.copies, k, seed)
+    for j in slices.occupied.tolist():
+        nodes, places = assignment.nodes_of(j, np.arange(slices.counts[j]))
         counts = np.bincount(nodes, minlength=k)
-        assert counts.sum() == slices.counts[j] * slices.copies[j]
+        assert sorted(places) == list(range(slices.counts[j] * slices.copies[j]))
         assert np.ptp(counts) <= 1
-        assert (np.bincount(ranks) == slices.copies[j]).all()
         total += counts
     assert np.ptp(total) <= 1
 
@@ -194,12 +193,12 @@ def test_a_million_rows_in_seconds_and_under_a_gigabyte():
 def test_chunks_that_know_the_counts_agree_with_the_allocation(values, n_nodes, tau, cap, cuts):
     slices = slice_response(np.array(values, dtype=float), 4, tau)
     expected = allocate(slices, n_nodes, 3, cap)
-    dealing = Dealing(slices.counts, slices.copies, n_nodes, 3, cap)
-    ranks, found = ranks_of(slices.labels, slices.counts), []
+    assignment = Assignment(slices.counts, slices.copies, n_nodes, 3, cap)
+    ranks, found = ranks_within(slices.labels), []
     for part in filter(len, np.split(np.arange(len(values)), sorted(cuts))):
-        rows, nodes, places = dealing.pairs(slices.labels[part], ranks[part])
+        rows, nodes, places = assignment.pairs(slices.labels[part], ranks[part])
         found.append(np.column_stack([part[rows], nodes, slices.labels[part[rows]], places]))
     rows, nodes, labels, places = np.concatenate(found).T
-    kept = np.ones(len(rows), dtype=bool) if cap is None else first_dealt(nodes, labels, places, cap)
+    kept = ranks_within(nodes * len(slices) + labels, places) < (np.inf if cap is None else cap)
     for node in range(n_nodes):
         assert sorted(rows[kept & (nodes == node)]) == expected[node].tolist()

@@ -3,7 +3,7 @@ import pytest
 
 from skewridge.kernels import Kernel
 from skewridge.ridge.distinct import collapse_rows
-from skewridge.ridge.leave_one_out import left_out_errors
+from tests.ridge.test_leave_one_out import left_out
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def test_row_errors_equal_leaving_all_copies_out_together(rows):
     X, Y, _ = rows
     found, kernel = collapse_rows(X, Y, np.ones(60), seed=0), Kernel("matern32", bandwidth=2.0)
     Z = X[found.rows]
-    errors = left_out_errors(kernel, Z, found.Y, 0.3, frequencies=found.frequencies)
-    expected = left_out_errors(kernel, X, Y, 0.3, groups=found.member)
+    errors = left_out(kernel, Z, found.Y, 0.3, frequencies=found.frequencies).errors
+    expected = left_out(kernel, X, Y, 0.3, groups=found.member).errors
     own = found.row_errors(errors, Y)
     np.testing.assert_allclose(own, expected, atol=1e-11)
     split = found.frequencies @ errors**2 + found.within

@@ -6,8 +6,8 @@ from skewridge.kernels import KERNELS, Kernel, make_kernel
 from skewridge.ridge import learn_scales as module
 from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.learn_scales import START_RIDGE, learn_scales
-from skewridge.ridge.leave_one_out import left_out_errors
 from skewridge.ridge.sample import Sample
+from tests.ridge.test_leave_one_out import left_out
 
 MATERN, LAPLACIAN = Kernel("matern32", bandwidth=1.0), Kernel("laplacian", bandwidth=1.0)
 
@@ -27,8 +27,7 @@ def learned_of(kernel, Z, Y, frequencies=None, weights=None, groups=None, Q=None
 
 
 def risk(kernel, Z, Y, found):
-    errors = left_out_errors(kernel, Z * found.scales, Y, found.ridge)
-    return np.mean(errors**2) / Y.var()
+    return left_out(kernel, Z * found.scales, Y, found.ridge).loss / Y.var()
 
 
 @pytest.mark.parametrize("kernel", [MATERN, LAPLACIAN])
@@ -118,6 +117,21 @@ def test_loss_weights_decide_what_is_learned():
     for side, best in ((left, 0), (~left, 1)):
         found = learned_of(MATERN, Z, Y, seed=0, weights=side * 1.0, batch_size=200)
         assert np.argmax(found.scales[:2]) == best
+
+
+@pytest.mark.parametrize(("local", "counted"), [(False, 60), (True, 30)])
+def test_all_rows_of_a_batch_count_and_the_nearer_half_of_a_ball(local, counted, monkeypatch):
+    Z, Y = peaks(300)
+    seen, real = [], module.leave_one_out
+
+    def watched(kernel, sample, ridge, trends):
+        seen.append(sample.loss_weights)
+        return real(kernel, sample, ridge, trends)
+
+    monkeypatch.setattr(module, "leave_one_out", watched)
+    learned_of(MATERN, Z, Y, seed=0, local=local, batch_size=60, n_steps=3)
+    for weights in seen:
+        np.testing.assert_array_equal(weights, np.arange(60) < counted)
 
 
 def test_weights_that_are_mostly_zero_skip_steps():
@@ -229,11 +243,11 @@ def test_steps_that_fail_are_skipped_and_raise_the_ridge(monkeypatch):
     Z, Y = peaks(120)
     ridges, real = [], module.leave_one_out
 
-    def failing(kernel, Z, Y, ridge, **more):
+    def failing(kernel, sample, ridge, trends):
         ridges.append(ridge)
         if len(ridges) <= 3:
             raise np.linalg.LinAlgError("not positive")
-        return real(kernel, Z, Y, ridge, **more)
+        return real(kernel, sample, ridge, trends)
 
     monkeypatch.setattr(module, "leave_one_out", failing)
     found = learned_of(MATERN, Z, Y, seed=0, n_steps=10)

@@ -8,7 +8,7 @@ import pytest
 from skewridge import reference
 from skewridge.centers.cross_fit import cross_fit_folds
 from skewridge.execution.context import using
-from skewridge.response.grouping import ordered_blocks, row_groups
+from skewridge.response.groups import ordered_blocks, row_groups
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.fit import fit_blended
 from skewridge.two_levels.members import FEWEST_ROWS, LevelSettings, fit_members

@@ -35,8 +35,7 @@ from skewridge.nodes.partition import (
 )
 from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import Slices, slice_quietly
-from skewridge.ridge.draws import batch_rows
-from skewridge.ridge.learn_scales import N_STEPS
+from skewridge.ridge.learn_scales import N_STEPS, batch_rows
 from skewridge.two_levels.members import LevelSettings
 from skewridge.two_levels.planning import (
     GUIDING_ROWS,

@@ -20,10 +20,10 @@ from skewridge.linalg.cholesky import (
     lower_square,
     squared_columns,
 )
-from skewridge.response.grouping import share_groups
+from skewridge.response.groups import share_groups
+from skewridge.ridge.exact import Workspace
 from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.leave_one_out import errors_by_group
-from skewridge.ridge.local import Workspace
 from skewridge.ridge.sample import Sample
 
 EPS = float(np.finfo(np.float64).eps)

@@ -18,8 +18,8 @@ from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
 from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
-from skewridge.response.grouping import RowGroups
-from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
+from skewridge.response.groups import RowGroups
+from skewridge.ridge.diagnostics import SerialDependence, neighbour_blocks, serial_dependence
 from skewridge.ridge.distinct import DistinctRows, collapse_rows
 from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, learn_scales
 from skewridge.ridge.sample import Sample
@@ -136,14 +136,14 @@ class TableFit:
     fit: LocalFit | None
     left_out: FloatArray
 
-    def adjacency(self, X: FloatArray, kernel: str) -> Adjacency | None:
+    def serial_dependence(self, X: FloatArray, kernel: str) -> SerialDependence | None:
         """How far rows near each other in the file tell on each other, from the rows of the fit, (N, d)."""
-        runs, distinct = draw_runs(self.distinct.rows), self.distinct
-        if runs is None or self.fit is None:
+        found, distinct = neighbour_blocks(self.distinct.rows), self.distinct
+        if found is None or self.fit is None:
             return None
-        own, learned = runs.rows, self.fit.learned
+        (own, blocks), learned = found, self.fit.learned
         Z, Y, f = self.forms(X[distinct.rows[own]]) * learned.scales, distinct.Y[own], distinct.frequencies[own]
-        return adjacency(Kernel(kernel, bandwidth=1.0), Z, Y, learned.ridge, frequencies=f, runs=runs.labels)
+        return serial_dependence(Kernel(kernel, bandwidth=1.0), Z, Y, learned.ridge, frequencies=f, blocks=blocks)
 
 
 def predict_table(forms: FeatureForms, model: LocalModel | None, means: FloatArray, X: FloatArray) -> FloatArray:

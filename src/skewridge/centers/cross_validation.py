@@ -21,7 +21,7 @@ from skewridge.execution.context import run, where_it_pays
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.sampling import N_FOLDS, CandidateRows
-from skewridge.ridge.lowrank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_by_fold
+from skewridge.ridge.low_rank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_blocks
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
 
@@ -245,7 +245,9 @@ class CrossValidator:
     def _sums(self, basis: Basis, counted: CollapsedRows) -> list[Sums]:
         """The folds' sums, with the squares within rows of equal x."""
         rows = self.rows
-        sums = sum_by_fold(basis, rows.X, counted.Y, counted.weights, rows.ends)
+        sums = sum_blocks(
+            basis.summed_features, rows.X, counted.Y, counted.weights, "choosing", rows.ends, len(basis.kept)
+        )
         starts = (0, *rows.ends[:-1])
         for own, start, end in zip(sums, starts, rows.ends, strict=True):
             squares = own.inner.diagonal().copy()

@@ -16,16 +16,10 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import prediction_bounds, range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
-from skewridge.linalg.cholesky import lower_inverse, squared_columns
-from skewridge.ridge.cg import Normal, conjugate_inverse, conjugate_solve, is_solved, preconditioner
-from skewridge.ridge.influence import NEGLIGIBLE, STRONG, dominating, suspects, typical
-from skewridge.ridge.lowrank import (
-    Basis,
-    make_basis,
-    ridge_factor,
-    ridge_solve,
-    sum_features,
-)
+from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
+from skewridge.ridge.cg import NormalEquations, conjugate_inverse, conjugate_solve, is_solved, preconditioner
+from skewridge.ridge.diagnostics import NEGLIGIBLE, THRESHOLD, dominating_rows, influence_candidates, typical_size
+from skewridge.ridge.low_rank import Basis, make_basis, ridge_factor, sum_features
 
 SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
 DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
@@ -75,7 +69,7 @@ class Solved:
 
     beta: FloatArray
     factor: FloatArray
-    normal: Normal | None = None
+    normal: NormalEquations | None = None
     n_steps: int | None = None
     precision: float = 0.0
 
@@ -131,14 +125,14 @@ def solve_system(system: System, settings: CenterSettings) -> Solved:
 def _direct(system: System) -> Solved:
     sums = sum_features(system.basis, system.X, system.rows.Y, system.weights, "fit", system.penalty)
     factor = ridge_factor(sums.gram, system.ridge)
-    return Solved(ridge_solve(factor, sums.moments(system.intercepts)), factor)
+    return Solved(cholesky_solve(factor, sums.moments(system.intercepts)), factor)
 
 
 def _conjugate(system: System) -> Solved:
     factor = preconditioner(system.basis, system.ridge, system.center_weights)
-    normal = Normal(system.basis, system.X, system.weights, system.ridge, factor)
-    found = conjugate_solve(normal, system.rows.Y - system.intercepts)
-    return Solved(found.beta, factor, normal, found.n_steps, found.precision)
+    normal = NormalEquations(system.basis, system.X, system.weights, system.ridge, factor)
+    beta, n_steps, precision = conjugate_solve(normal, system.rows.Y - system.intercepts)
+    return Solved(beta, factor, normal, n_steps, precision)
 
 
 def fit_model(
@@ -207,16 +201,16 @@ def _dominant(
     Y, level = system.rows.Y, fit_intercept / system.n_rows
     found: dict[int, float] = {}  # in the order of their naming
     for y, r in zip(Y.T, residual.T, strict=True):
-        places = suspects(y, r)
+        places = influence_candidates(y, r)
         features = system.basis.features(system.X[places])
-        spread = max(typical(r), NEGLIGIBLE * typical(y))
+        spread = max(typical_size(r), NEGLIGIBLE * typical_size(y))
         errors, weights = (r[places], y[places] - np.median(y)), system.weights[places]
-        hat = (features @ ridge_solve(solved.factor, features).T + level) * weights
-        strong = STRONG if solved.normal is None else STRONG / DOUBT
-        which, pulls = dominating(*errors, hat, spread, strong)
+        hat = (features @ cholesky_solve(solved.factor, features.copy()).T + level) * weights
+        threshold = THRESHOLD if solved.normal is None else THRESHOLD / DOUBT
+        which, pulls = dominating_rows(*errors, hat, spread, threshold)
         if solved.normal is not None and len(which):
             inverse = conjugate_inverse(solved.normal, features, SUSPECTS_PRECISION)
-            which, pulls = dominating(*errors, (features @ inverse.T + level) * weights, spread)
+            which, pulls = dominating_rows(*errors, (features @ inverse.T + level) * weights, spread)
         for place, pull in zip(places[which], pulls, strict=True):
             found[int(place)] = max(pull, found.get(int(place), 0.0))
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))

@@ -23,7 +23,7 @@ from skewridge.execution.context import current, using
 from skewridge.execution.progress import stage
 from skewridge.features.forms import ScaledForms
 from skewridge.kernels import Kernel
-from skewridge.ridge.adjacency import Adjacency, adjacency, draw_runs
+from skewridge.ridge.diagnostics import SerialDependence, neighbour_blocks, serial_dependence
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class GlobalFit:
     column_scale : (d,) array, every column's scale: the root of the sum of squares over its forms
     importances : Importances of the columns; None for fits to other rows
     slopes : (d,) array, mean squared slopes along every column's forms, over their sum; or None
-    adjacent : Adjacency of rows in the file; None where groups are known or nothing was learned
+    adjacent : SerialDependence of rows in the file; None where groups are known or nothing was learned
     """
 
     transform: Transform
@@ -71,7 +71,7 @@ class GlobalFit:
     column_scale: FloatArray
     importances: Importances | None = None
     slopes: FloatArray | None = None
-    adjacent: Adjacency | None = None
+    adjacent: SerialDependence | None = None
 
     def predictor(self, single: bool = False) -> GlobalPredictor:
         """The predictor, in single precision where that is asked for and serves."""
@@ -137,17 +137,17 @@ def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, Ce
 
 def neighbours_in_file(
     choice: Choice, kernel: Kernel, X: RowData, places: IntArray, Y: FloatArray, frequencies: FloatArray
-) -> Adjacency | None:
+) -> SerialDependence | None:
     """How far rows near each other in the file X tell on each other; None where no kernel was learned.
 
     Places of distinct rows, their responses, (n, p), and frequencies, (n,).
     """
-    runs, learned = draw_runs(places), choice.learned
-    if runs is None or learned is None:
+    found, learned = neighbour_blocks(places), choice.learned
+    if found is None or learned is None:
         return None
-    own = runs.rows
+    own, blocks = found
     Z = choice.transform(np.asarray(X[places[own]]))
-    return adjacency(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], runs=runs.labels)
+    return serial_dependence(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], blocks=blocks)
 
 
 def _with_adjacency(fit: GlobalFit, rows: TrainingRows) -> GlobalFit:

@@ -10,7 +10,8 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge.centers.scales import Transform, column_scale
 from skewridge.kernels import Kernel, Product
-from skewridge.ridge.lowrank import Basis, leverages
+from skewridge.linalg.cholesky import lower_solve
+from skewridge.ridge.low_rank import Basis
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class LowRankModel:
 
     def std(self, X: FloatArray) -> FloatArray:
         """Posterior deviation of f at a block of rows, (n, p): noise^2 (F'(F'F + c)^-1 F + 1/N)."""
-        h = leverages(self.factor, self.basis.features(X))
+        h = np.sum(lower_solve(self.factor, self.basis.features(X)) ** 2, axis=1)
         return np.sqrt(h + 1.0 / self.n_rows)[:, None] * self.noise
 
 

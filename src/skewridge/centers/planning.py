@@ -11,7 +11,7 @@ from skewridge.execution.chunked import held_numbers, is_held
 from skewridge.execution.context import AHEAD, current
 from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import BLOCK_ROWS, tree_depth
-from skewridge.ridge.draws import BATCHES
+from skewridge.ridge.learn_scales import BATCHES
 
 USUAL_STEPS, USUAL_PENALTY = 60.0, 1e-6  # of conjugate gradients
 STEPS_GROWTH = 0.12  # smaller penalties take more steps

@@ -260,8 +260,8 @@ class AdaptiveKernelRidge(KernelEstimator):
         )
         for concern in concerns(self.tuning_, model, found.choice.unlearned):
             warn_user(concern)
-        if found.adjacent is not None and found.adjacent.concern is not None:
-            warn_user(found.adjacent.concern)
+        if found.adjacent is not None and found.adjacent.warning is not None:
+            warn_user(found.adjacent.warning)
         return self
 
     @overload

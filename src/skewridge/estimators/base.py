@@ -36,8 +36,7 @@ from skewridge.features.scaling import constant_outputs, prediction_bounds
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 from skewridge.metrics import SCORINGS, row_scores
-from skewridge.response.grouping import RowGroups, ordered_blocks, row_groups
-from skewridge.response.labels import coded_labels
+from skewridge.response.groups import RowGroups, coded_labels, ordered_blocks, row_groups
 from skewridge.response.slices import check_slice_rule
 
 Parameters = ParamSpec("Parameters")

@@ -38,8 +38,7 @@ from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nod
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
 from skewridge.nodes.trials import CRITERIA
 from skewridge.nodes.tuning import KernelSettings, tune
-from skewridge.ridge.expansion import Expansion
-from skewridge.ridge.local import NodeFit
+from skewridge.ridge.exact import Expansion, NodeFit
 
 
 class PartitionedEstimator(Shell):

@@ -18,7 +18,7 @@ from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
-from skewridge.response.grouping import RowGroups
+from skewridge.response.groups import RowGroups
 from skewridge.two_levels.planning import LevelSize, require_memory
 from skewridge.two_levels.results import StatedRisk
 

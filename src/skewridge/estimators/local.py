@@ -201,9 +201,9 @@ class LocalKernelRidge(LeftOutEstimator):
         shift = shift_of(left_out, y, weights)
         if shift and self.scoring == "mse":
             warn_user(warning_of_shift(shift))
-        neighbours = None if together is not None else found.adjacency(X[kept], kernel)
-        if neighbours is not None and neighbours.concern is not None:
-            warn_user(neighbours.concern)
+        neighbours = None if together is not None else found.serial_dependence(X[kept], kernel)
+        if neighbours is not None and neighbours.warning is not None:
+            warn_user(neighbours.warning)
         if fit is not None and not fit.learned.learned:
             warn_user(
                 "No step of learning could be used, and the features' scales are their starting values. Look for a "

@@ -17,9 +17,8 @@ from skewridge.execution.context import current, run, using
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.partition import Partition
-from skewridge.ridge.batches import Work, solve_shares
-from skewridge.ridge.coordinates import make_layout
-from skewridge.ridge.local import NodeFit, Workspace, factorise, make_nodes, ridge_of
+from skewridge.ridge.exact import NodeFit, Nodes, NodeSolver, Workspace, factorise, make_layout, ridge_of
+from skewridge.ridge.sharding import solve_shares
 
 INFLUENCE_BYTES = 256e6  # how much of the influence matrix (new points x shared rows) is held at once
 
@@ -57,14 +56,13 @@ def fit_nodes(problem: Problem) -> FloatArray:
     partition = problem.partition
     with using(checkpoint=None):
         layout = make_layout(problem.kernel, problem.X, problem.single, float(problem.penalties.min()))
-    own = problem.y, partition.weights, problem.penalties, partition.allocation
+    nodes = Nodes(problem.kernel, layout, problem.y, partition.weights, problem.penalties, partition.allocation)
     if isinstance(problem.X, Table) or current().engine is not None or current().checkpoint is not None:
-        work = Work(problem.kernel, layout, *own, partition.slices.labels, partition.dealing)
-        return solve_shares(work, problem.X)
-    nodes, workspace = make_nodes(problem.kernel, problem.X, *own, layout), Workspace()
-    for _ in run(lambda batch: nodes.solve(batch, workspace), nodes.batches(), "local fits"):
+        return solve_shares(nodes, problem.X, partition.slices.labels, partition.dealing)
+    solver = NodeSolver(nodes, problem.X)
+    for _ in run(solver.solve, nodes.batches(), "local fits"):
         pass
-    return nodes.coef.astype(np.float64, copy=False)
+    return solver.coef.astype(np.float64, copy=False)
 
 
 def average_nodes(problem: Problem, coef: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_integer, check_real, format_bytes, is_auto
 from skewridge.execution.context import current
-from skewridge.response.allocation import Allocation, Dealing, allocate, expected_node_size, inclusion_probability
+from skewridge.response.allocation import Allocation, Assignment, allocate, expected_node_size, inclusion_probability
 from skewridge.response.slices import MAX_OVERSAMPLING, Slices, check_slice_rule, slice_quietly, slice_response
 
 TARGET_NODE_SIZE = 1500
@@ -74,7 +74,7 @@ class Partition:
     slices: Slices
     allocation: Allocation
     weights: FloatArray | None
-    dealing: Dealing | None = None
+    dealing: Assignment | None = None
 
     def node(self, i: int) -> tuple[IntArray, FloatArray | None]:
         """The rows of node i and their weights."""
@@ -90,8 +90,8 @@ def deal_rows(slices: Slices, n_nodes: int, seed: int, settings: PartitionSettin
         of_slice = np.ones(len(pi))
         of_slice[slices.occupied] = pi[slices.occupied] ** (settings.focus - 1.0)
         weights = of_slice[slices.labels]
-    dealing = Dealing(slices.counts, slices.copies, n_nodes, seed, cap)
-    return Partition(slices, allocate(slices, n_nodes, seed, cap), weights, dealing)
+    assignment = Assignment(slices.counts, slices.copies, n_nodes, seed, cap)
+    return Partition(slices, allocate(slices, n_nodes, seed, cap), weights, assignment)
 
 
 def plan_fit(

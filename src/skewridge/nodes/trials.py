@@ -20,8 +20,8 @@ from skewridge.metrics import every_row_alike
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
-from skewridge.ridge.batches import divided, rows_within
-from skewridge.ridge.local import Workspace
+from skewridge.ridge.exact import Workspace
+from skewridge.ridge.sharding import divided, rows_within
 
 LOCAL = ("gcv", "cp")  # every node chooses its own penalty
 EVALUATED_ROWS, EVALUATED_SHARED_ROWS = 2000, 1000  # the latter where nodes share rows, whose leverages cost as much

@@ -41,10 +41,9 @@ from skewridge.persist._archive import require
 from skewridge.persist._schema import ESTIMATORS, NAMED, At, Estimator, check_value, parse, record
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
-from skewridge.ridge.expansion import Expansion
+from skewridge.ridge.exact import Expansion, NodeFit
 from skewridge.ridge.linear import LinearModel
-from skewridge.ridge.local import NodeFit
-from skewridge.ridge.lowrank import Basis
+from skewridge.ridge.low_rank import Basis
 from skewridge.splines.fit import SplineFit
 from skewridge.splines.model import PARTS, Domain, Features, Free, Model
 from skewridge.tables.columns import KINDS, LISTED, Column

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaln, ndtr
 
 from skewridge._permutation import shuffle
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.response.slices import Slices
 
 _STIRLING_FROM = 50  # from here on two terms of Stirling's series are exact to 1e-11
@@ -24,10 +25,7 @@ _EXACT_STEPS = 1e8  # up to so many chain steps a capped slice's expectation is 
 class Allocation:
     """The rows of k nodes: ``allocation[i]`` are the ascending, distinct row ids of node i.
 
-    Attributes
-    ----------
-    rows : (N~,) array, the row ids of all nodes, one node after the other
-    starts : (k + 1,) array, where each node's rows start
+    rows (N~,), the row ids of all nodes, one node after the other; starts (k + 1,), where each node's rows start.
     """
 
     rows: IntArray
@@ -51,12 +49,58 @@ class Allocation:
         return np.diff(self.starts)
 
 
-def allocate(slices: Slices, n_nodes: int, seed: int, max_per_slice: int | None = None) -> Allocation:
-    """Deal every slice's copies evenly to the nodes in random order, then de-duplicate each node.
+@dataclass(frozen=True)
+class Assignment:
+    """Where any row goes: by the slices' counts and copies, (l,), the nodes, the seed, and the most rows of a slice."""
 
-    Slices are dealt one after the other round the same table of nodes, in an order of nodes drawn once, so a
+    counts: IntArray
+    copies: IntArray
+    n_nodes: int
+    seed: int
+    max_per_slice: int | None = None
+
+    @cached_property
+    def _seats(self) -> IntArray:
+        return shuffle(np.arange(self.n_nodes), self.n_nodes, self.seed, stream=0)
+
+    @cached_property
+    def _before(self) -> IntArray:
+        """How many copies are assigned before those of every slice, (l,)."""
+        return np.cumsum(self.counts * self.copies) - self.counts * self.copies
+
+    def nodes_of(self, j: int, ranks: IntArray) -> tuple[IntArray, IntArray]:
+        """The node of every copy of the rows of some ranks in slice j, and its place in the slice's order, both (n c,).
+
+        Copy ``rank * c + i`` is assigned at a place of the slice's keyed permutation; places go round a table of nodes.
+        """
+        c = int(self.copies[j])
+        slots = (ranks.astype(np.int64)[:, None] * c + np.arange(c)).ravel()
+        places = shuffle(slots, int(self.counts[j]) * c, self.seed, stream=j + 1)
+        return self._seats[(places + self._before[j]) % self.n_nodes], places
+
+    def pairs(self, labels: IntArray, ranks: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Which nodes some rows are assigned to, from their slices and their ranks in them, before any cap.
+
+        Returns distinct pairs (place among these rows, node) in ascending order, and the first place in the slice's
+        order that each pair has.
+        """
+        codes, places = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        order = np.argsort(labels, kind="stable")
+        occupied, starts = np.unique(labels[order], return_index=True)
+        for j, rows in zip(occupied.tolist(), np.split(order, starts[1:]), strict=True):
+            nodes, found = self.nodes_of(j, ranks[rows])
+            codes.append(np.repeat(rows, self.copies[j]) * self.n_nodes + nodes)
+            places.append(found)
+        code, first = _first_places(np.concatenate(codes), np.concatenate(places))
+        return *np.divmod(code, self.n_nodes), first
+
+
+def allocate(slices: Slices, n_nodes: int, seed: int, max_per_slice: int | None = None) -> Allocation:
+    """Assign every slice's copies evenly to the nodes in random order, then de-duplicate each node.
+
+    Slices go one after the other round the same table of nodes, in an order of nodes drawn once, so a
     slice's counts differ by at most one between nodes, and so do the totals. With ``max_per_slice`` a node
-    keeps the first rows of a slice that it was dealt and refuses the others.
+    keeps the first rows of a slice that it was assigned and refuses the others.
 
     Examples
     --------
@@ -66,78 +110,41 @@ def allocate(slices: Slices, n_nodes: int, seed: int, max_per_slice: int | None 
     >>> [node.tolist()[-1] for node in allocate(slices, 2, seed=0)]  # the rare row is in both nodes
     [4, 4]
     """
+    assignment = Assignment(slices.counts, slices.copies, n_nodes, seed, max_per_slice)
     n_rows, members, filled = slices.n_rows, slices.rows_by_slice(), 0
     keys = np.empty(int(np.dot(slices.counts, np.minimum(slices.copies, n_nodes))), dtype=np.int64)
-    for j, nodes, ranks, places in deal(slices, n_nodes, seed):
-        nodes, ranks = _distinct(nodes, ranks, places, max_per_slice)
-        keys[filled : filled + nodes.size] = nodes * n_rows + members[j][ranks]
-        filled += nodes.size
-    return _from_keys(keys[:filled], n_rows, n_nodes)
-
-
-def deal(slices: Slices, n_nodes: int, seed: int) -> Iterator[tuple[int, IntArray, IntArray, IntArray]]:
-    """Yield (slice, node, rank, place) of every copy of every occupied slice, before de-duplication.
-
-    Copy ``rank * c + i`` of a slice is dealt at a place of the slice's keyed permutation; places go round the table.
-    """
-    seats = shuffle(np.arange(n_nodes), n_nodes, seed, stream=0)
-    dealt = 0
     for j in slices.occupied.tolist():
-        copies = int(slices.copies[j])
-        slots = np.arange(int(slices.counts[j]) * copies)
-        places = shuffle(slots, slots.size, seed, stream=j + 1)
-        yield j, seats[(places + dealt) % n_nodes], slots // copies, places
-        dealt = (dealt + slots.size) % n_nodes
+        ranks = np.arange(len(members[j]))
+        nodes, places = assignment.nodes_of(j, ranks)
+        codes = nodes * len(ranks) + np.repeat(ranks, slices.copies[j])
+        if max_per_slice is not None:
+            codes, first = _first_places(codes, places)
+            codes = codes[ranks_within(codes // len(ranks), first) < max_per_slice]
+        elif slices.copies[j] > 1:
+            codes = np.unique(codes)
+        nodes, ranks = np.divmod(codes, len(ranks))
+        keys[filled : filled + len(codes)] = nodes * n_rows + members[j][ranks]
+        filled += len(codes)
+    keys = keys[:filled]
+    keys.sort()
+    starts = np.searchsorted(keys, np.arange(n_nodes + 1) * n_rows)
+    small = np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64
+    return Allocation(np.remainder(keys, n_rows, out=keys).astype(small), starts)
 
 
-@dataclass(frozen=True)
-class Dealing:
-    """All that tells where any row goes: the slices' counts and copies, the nodes, the cap, and the seed."""
-
-    counts: IntArray
-    copies: IntArray
-    n_nodes: int
-    seed: int
-    max_per_slice: int | None = None
-
-    def pairs(self, labels: IntArray, ranks: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Which nodes some rows are dealt to, from their slices and their ranks in them, before any cap.
-
-        Returns distinct pairs (place among these rows, node) in ascending order, and the first place that each pair was
-        dealt at.
-        """
-        seats = shuffle(np.arange(self.n_nodes), self.n_nodes, self.seed, stream=0)
-        totals = self.counts * self.copies
-        before, order = np.cumsum(totals) - totals, np.argsort(labels, kind="stable")
-        held, starts = np.unique(labels[order], return_index=True)
-        codes, dealt = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for j, rows in zip(held.tolist(), np.split(order, starts[1:]), strict=True):
-            c = int(self.copies[j])
-            slots = (ranks[rows].astype(np.int64)[:, None] * c + np.arange(c)).ravel()
-            places = shuffle(slots, int(totals[j]), self.seed, stream=j + 1)
-            codes.append(np.repeat(rows, c) * self.n_nodes + seats[(places + before[j]) % self.n_nodes])
-            dealt.append(places)
-        code, place = np.concatenate(codes), np.concatenate(dealt)
-        order = np.lexsort((place, code))
-        kept, first = np.unique(code[order], return_index=True)
-        return *np.divmod(kept, self.n_nodes), place[order][first]
-
-
-def ranks_of(labels: IntArray, counts: IntArray) -> IntArray:
-    """Every row's rank in its slice."""
-    order, ranks = np.argsort(labels, kind="stable"), np.empty(len(labels), dtype=np.int64)
-    ranks[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+def ranks_within(labels: IntArray, by: IntArray | None = None) -> IntArray:
+    """Every item's rank among those of its label, as they come or by some numbers, (n,)."""
+    order = np.argsort(labels, kind="stable") if by is None else np.lexsort((by, labels))
+    grouped, ranks = labels[order], np.empty(len(labels), dtype=np.int64)
+    ranks[order] = np.arange(len(labels)) - np.searchsorted(grouped, grouped)
     return ranks
 
 
-def first_dealt(nodes: IntArray, labels: IntArray, places: IntArray, cap: int) -> BoolArray:
-    """Which of some pairs a node keeps that takes no more than so many rows of a slice: those dealt first."""
-    order = np.lexsort((places, labels, nodes))
-    group = np.flatnonzero(np.diff(nodes[order], prepend=-1) | np.diff(labels[order], prepend=-1))
-    size = np.diff(group, append=len(order))
-    kept = np.empty(len(order), dtype=bool)
-    kept[order] = np.arange(len(order)) - np.repeat(group, size) < cap
-    return kept
+def _first_places(codes: IntArray, places: IntArray) -> tuple[IntArray, IntArray]:
+    """Distinct codes, ascending, and the first place of each."""
+    order = np.lexsort((places, codes))
+    found, first = np.unique(codes[order], return_index=True)
+    return found, places[order][first]
 
 
 def inclusion_probability(
@@ -156,14 +163,19 @@ def inclusion_probability(
     array([0.01, 1.  ])
     """
     pi = np.zeros(len(counts))
-    held = np.flatnonzero(counts)
-    n, c = counts[held], copies[held]
+    occupied = np.flatnonzero(counts)
+    n, c = counts[occupied], copies[occupied]
     q, r = np.divmod(n * c, n_nodes)
     present, present_odd = (-np.expm1(log_absence(n * c, c, drawn)) for drawn in (q, q + 1))
-    pi[held] = np.where(c == 1, 1.0 / n_nodes, ((n_nodes - r) * present + r * present_odd) / n_nodes)
+    pi[occupied] = np.where(c == 1, 1.0 / n_nodes, ((n_nodes - r) * present + r * present_odd) / n_nodes)
     if max_per_slice is not None:
         bound = np.minimum(n, q + (r > 0)) > max_per_slice
-        pi[held[bound]] = _capped_probability(n[bound], c[bound], n_nodes, max_per_slice)
+        n, c, q, r = (values[bound] for values in (n, c, q, r))
+        if float(q.max(initial=0)) * (max_per_slice + 1) * len(n) <= _EXACT_STEPS:
+            kept, kept_odd = _expected_kept(n, c, q, max_per_slice)
+        else:
+            kept, kept_odd = (_normal_kept(n, c, drawn, max_per_slice) for drawn in (q, q + 1))
+        pi[occupied[bound]] = ((n_nodes - r) * kept + r * kept_odd) / (n_nodes * n)
     return pi
 
 
@@ -171,31 +183,6 @@ def expected_node_size(slices: Slices, n_nodes: int, max_per_slice: int | None =
     """Return the expected number of distinct rows in a node, N~/k."""
     pi = inclusion_probability(slices.counts, slices.copies, n_nodes, max_per_slice)
     return float(np.dot(slices.counts, pi))
-
-
-def _distinct(nodes: IntArray, ranks: IntArray, places: IntArray, cap: int | None) -> tuple[IntArray, IntArray]:
-    """Return the distinct (node, rank) pairs of one slice; with a cap, the first of each node in dealing order."""
-    width = int(ranks[-1]) + 1
-    if cap is None:
-        codes = nodes * width + ranks
-        if width < len(ranks):  # with one copy a row there is nothing to de-duplicate
-            codes = np.unique(codes)
-    else:
-        order = np.lexsort((places, nodes))
-        codes, first = np.unique((nodes * width + ranks)[order], return_index=True)
-        codes = codes[np.argsort(first)]
-        owner = codes // width
-        codes = codes[np.arange(codes.size) - np.searchsorted(owner, owner) < cap]
-    return np.divmod(codes, width)
-
-
-def _from_keys(keys: IntArray, n_rows: int, n_nodes: int) -> Allocation:
-    """Sort keys node * N + row in place and cut them into nodes."""
-    keys.sort()
-    bounds = np.arange(n_nodes + 1) * n_rows
-    starts = np.searchsorted(keys, bounds)
-    small = np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64
-    return Allocation(np.remainder(keys, n_rows, out=keys).astype(small), starts)
 
 
 def log_absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArray:
@@ -213,17 +200,6 @@ def log_absence(total: IntArray, copies: IntArray, drawn: IntArray) -> FloatArra
         large += sign * ((x + 0.5) * np.log1p((x - M) / M) + 1 / (12 * x) - 1 / (360 * x**3))
     log = np.where(rest >= _STIRLING_FROM, large, small)
     return np.where(left >= 0, np.minimum(log, 0.0), -np.inf)
-
-
-def _capped_probability(n: IntArray, c: IntArray, n_nodes: int, cap: int) -> FloatArray:
-    """E[min(distinct rows among the slots drawn, cap)] / n, averaged over the nodes."""
-    q, r = np.divmod(n * c, n_nodes)
-    exact = float(q.max(initial=0)) * (cap + 1) * len(n) <= _EXACT_STEPS
-    if exact:
-        kept, kept_odd = _expected_kept(n, c, q, cap)
-    else:
-        kept, kept_odd = (_normal_kept(n, c, drawn, cap) for drawn in (q, q + 1))
-    return ((n_nodes - r) * kept + r * kept_odd) / (n_nodes * n)
 
 
 def _normal_kept(n: IntArray, c: IntArray, q: IntArray, cap: int) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
 from skewridge.response.distinct import distinct_rows
-from skewridge.response.grouping import apart, deal_groups
+from skewridge.response.groups import apart, assign_groups
 from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
 
 N_FOLDS = 5
@@ -132,7 +132,7 @@ def candidate_rows(
     weights : (N,) array, how often every row occurs
     rule : how the response is cut into slices
     seed : int, the key of the canonical order
-    groups : (N,) array of labels (:class:`~skewridge.response.grouping.RowGroups`); rows with equal x are one
+    groups : (N,) array of labels (:class:`~skewridge.response.groups.RowGroups`); rows with equal x are one
         candidate within their group only, and groups share folds
 
     Examples
@@ -160,7 +160,7 @@ def candidate_rows(
 def _share_out(labels: IntArray, n_folds: int, groups: IntArray | None = None) -> npt.NDArray[np.int8]:
     """Folds of equal size that share every slice of the first output out, or whole groups."""
     if groups is not None:
-        return deal_groups(groups, labels[:, 0], n_folds).astype(np.int8)
+        return assign_groups(groups, labels[:, 0], n_folds).astype(np.int8)
     folds = np.empty(len(labels), dtype=np.int8)
     folds[np.argsort(labels[:, 0], kind="stable")] = np.arange(len(labels)) % n_folds
     return folds

@@ -13,7 +13,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
 from skewridge.response.distinct import distinct_rows
-from skewridge.response.grouping import apart
+from skewridge.response.groups import apart
 from skewridge.response.sampling import member_means, member_sums
 
 
@@ -79,7 +79,7 @@ def collapse_rows(
 ) -> DistinctRows:
     """Collapse rows with equal x; Y is (N, p), and weights are positive frequencies, (N,).
 
-    Rows of different groups (labels, (N,), of :class:`~skewridge.response.grouping.RowGroups`) stay apart.
+    Rows of different groups (labels, (N,), of :class:`~skewridge.response.groups.RowGroups`) stay apart.
 
     Examples
     --------

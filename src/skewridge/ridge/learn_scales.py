@@ -2,25 +2,26 @@
 
 Adam on the logarithms of scales s, ridge c and trends, one small batch of rows a step, with the
 gradient of the loss L divided by sqrt(L var y): between log L, which forgets rare rows, and L,
-which sees nothing else. The answer is the mean of the last steps.
+which sees nothing else. The answer is the mean of the last steps. Rows come distinct and in canonical order, and
+batches are keyed permutations of their places: they depend on the rows' values and the seed, never on the order or the
+number of copies in which rows arrived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skewridge._permutation import shuffle
-from skewridge._typing import BoolArray, FloatArray
+from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.progress import advance, stage
 from skewridge.features.scaling import unit_responses
-from skewridge.kernels import BANDWIDTH_FREE, Kernel
-from skewridge.response.grouping import share_groups
-from skewridge.ridge.draws import Balls, Batch, RandomBatches, batch_rows
-from skewridge.ridge.leave_one_out import LeaveOneOut, leave_one_out
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, loops
+from skewridge.response.groups import share_groups
+from skewridge.ridge.leave_one_out import leave_one_out
 from skewridge.ridge.sample import Sample
 
 N_STEPS = 100
@@ -36,6 +37,12 @@ LEAST_KNOWN = 1e-3  # of the largest scale of that fit
 MOST_STRETCH = 1e8  # scales stay within this factor of their starting values
 RAISE = 0.5  # of the log ridge, after a step whose matrix was singular
 PAIRS = 2000  # of rows that the median distance is taken over
+
+MOST_SHARE = 2 / 3  # of the rows that a random batch holds; see random_rows
+BATCHES = (300, 400)  # rows of a batch: of few features, of many
+FEW_FEATURES, ROWS_A_FEATURE = 20, 10  # batches grow by so many rows with every feature beyond these few
+SMALL_TABLE, SMALL_BATCHES = 2_400, (150, 250)  # of fewer rows: a quarter of them, within these
+FEWEST = 20  # rows of a random batch, where there are so many
 
 
 @dataclass(frozen=True)
@@ -124,32 +131,48 @@ def learn_scales(
     True
     """
     n, d = sample.Z.shape
-    trend = np.empty((n, 0)) if sample.trend is None else sample.trend
-    sample = replace(sample, Y=_standardised(sample.Y, sample.frequencies), trend=trend)
+    k = 0 if sample.trend is None else sample.trend.shape[1]
+    centred, _, _ = unit_responses(sample.Y, sample.frequencies, centre=True)
+    centred = centred[:, np.any(centred != 0.0, axis=0)]
+    unit = centred / np.sqrt(np.average(centred**2, axis=0, weights=sample.frequencies))
+    sample = replace(sample, Y=unit)
+
     scales = _start_scales(kernel, sample.Z, initial_scales, seed)
-    k = trend.shape[1]
     start = np.log(np.append(scales, [START_RIDGE, *[START_TREND] * k]))
     low = np.log(np.append(scales / MOST_STRETCH, [RIDGES[0], *[TRENDS[0]] * k]))
     high = np.log(np.append(scales * MOST_STRETCH, [RIDGES[1], *[TRENDS[1]] * k]))
     free = np.append(np.full(d, kernel.name not in BANDWIDTH_FREE), [True] * (1 + k))
     theta, losses = start, np.full(n_steps, np.nan)
-    if n > 1 and sample.Y.shape[1]:
+    if n > 1 and unit.shape[1]:
         size = batch_size or batch_rows(n, d)
-        draws: Balls | RandomBatches = RandomBatches(sample.Y, size, seed, sample.groups)
-        if local:
-            draws = Balls(kernel, np.ascontiguousarray(sample.Z.T), sample.Y, size, seed, sample.groups)
+        columns = np.ascontiguousarray(sample.Z.T) if local else None
+
+        def evaluate(step: int, theta: FloatArray) -> tuple[float, FloatArray] | None:
+            """The loss of a step's batch and the gradient to follow; None where no row counts."""
+            scales = np.exp(theta[:d])
+            if columns is None:
+                rows = random_rows(sample, size, seed, step)
+            else:
+                rows = ball_rows(kernel, sample, columns, scales, size, seed, step)
+            own = sample.some(rows)
+            counted = np.arange(len(rows)) < len(rows) / (2 if local else 1)  # the others only support the fit
+            weights = own.loss_weights * counted
+            if not np.any(weights > 0.0):
+                return None
+            groups = None if own.groups is None or not share_groups(own.groups) else own.groups
+            with np.errstate(all="ignore"):  # what is not finite is refused by name
+                own = replace(own, Z=own.Z * scales, loss_weights=weights, groups=groups)
+                loss, _, gradient = leave_one_out(kernel, own, float(np.exp(theta[d])), np.exp(theta[d + 1 :]))
+            gradient /= np.sqrt(loss + LEAST_LOSS)
+            if common_scale:
+                gradient[:d] = gradient[:d].sum()
+            return loss, gradient
+
         label, share = ("learning local scales", 0.5) if local else ("learning scales", 0.35)
         with one_blas_thread(), stage(label, share):
-            theta, losses = _descend(kernel, sample, draws, (start, low, high), free, common_scale, n_steps)
+            theta, losses = _descend(evaluate, (start, low, high), free, d, n_steps)
     values = np.exp(theta)
     return LearnedKernel(values[:d], float(values[d]), values[d + 1 :], losses)
-
-
-def _standardised(Y: FloatArray, frequencies: FloatArray) -> FloatArray:
-    """Responses of mean 0 and standard deviation 1, without the outputs that are constant."""
-    centred, _, _ = unit_responses(Y, frequencies, centre=True)
-    centred = centred[:, np.any(centred != 0.0, axis=0)]
-    return np.asarray(centred / np.sqrt(np.average(centred**2, axis=0, weights=frequencies)))
 
 
 def _start_scales(kernel: Kernel, Z: FloatArray, initial: FloatArray | None, seed: int) -> FloatArray:
@@ -168,35 +191,28 @@ def _start_scales(kernel: Kernel, Z: FloatArray, initial: FloatArray | None, see
 
 
 def _descend(
-    kernel: Kernel,
-    sample: Sample,
-    draws: Balls | RandomBatches,
+    evaluate: Callable[[int, FloatArray], tuple[float, FloatArray] | None],
     bounds: tuple[FloatArray, FloatArray, FloatArray],
     free: BoolArray,
-    common_scale: bool,
+    ridge: int,
     n_steps: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Adam on theta = (log scales, log ridge, log trends) from its start: the mean of the last steps, all losses."""
     start, low, high = bounds
-    theta, d = start, sample.Z.shape[1]
-    mean, square, n_moves = np.zeros(len(theta)), np.zeros(len(theta)), 0
+    theta, n_moves = start, 0
+    mean, square = np.zeros(len(theta)), np.zeros(len(theta))
     losses, path = np.full(n_steps, np.nan), np.full((n_steps, len(theta)), np.nan)
     for t in range(n_steps):
         advance(1.0 / n_steps if t else 0.0)
-        batch = draws.draw(t + 1, np.exp(theta[:d]))
-        if not np.any(sample.loss_weights[batch.rows[batch.counted]] > 0.0):
-            continue
         try:
-            found = _evaluate(kernel, sample, batch, theta)
+            found = evaluate(t + 1, theta)
         except np.linalg.LinAlgError:
-            raised = theta + RAISE * (np.arange(len(theta)) == d)
+            raised = theta + RAISE * (np.arange(len(theta)) == ridge)
             theta = np.where(free, np.clip(raised, low, high), start)
             continue
-        losses[t] = found.loss
-        gradient = np.concatenate([found.log_scales, [found.log_ridge], found.log_trend])
-        gradient = gradient / np.sqrt(found.loss + LEAST_LOSS)
-        if common_scale:
-            gradient[:d] = gradient[:d].sum()
+        if found is None:
+            continue
+        losses[t], gradient = found
         gradient = np.where(free, gradient, 0.0)
         n_moves += 1
         mean = MOMENTUM * mean + (1.0 - MOMENTUM) * gradient
@@ -213,18 +229,88 @@ def _descend(
     return np.asarray(path[late if len(late) else used[-1:]].mean(axis=0)), losses
 
 
-def _evaluate(kernel: Kernel, sample: Sample, batch: Batch, theta: FloatArray) -> LeaveOneOut:
-    """The leave-one-out loss and gradient of a batch; LinAlgError where they are not finite."""
-    own, d = sample.some(batch.rows), sample.Z.shape[1]
-    with np.errstate(all="ignore"):  # what is not finite is refused by name
-        return leave_one_out(
-            kernel,
-            own.Z * np.exp(theta[:d]),
-            own.Y,
-            float(np.exp(theta[d])),
-            trend=np.exp(theta[d + 1 :]),
-            Q=own.trend,
-            frequencies=own.frequencies,
-            weights=own.loss_weights * batch.counted,
-            groups=None if own.groups is None or not share_groups(own.groups) else own.groups,
-        )
+# The batches
+
+
+def batch_rows(n_rows: int, n_features: int) -> int:
+    """The rows of a batch: few rows are learned from by smaller ones, in less time and no worse.
+
+    Many features need larger batches: in small ones the scales of features that say nothing stay
+    noise (ten such columns beside eight others: errors 6 to 17% larger with 300 rows a batch, 2 to
+    9% with 400).
+
+    Examples
+    --------
+    >>> [batch_rows(n, 8) for n in (500, 900, 2000, 10_000)]
+    [150, 225, 250, 300]
+    >>> [batch_rows(10_000, d) for d in (20, 25, 50)]
+    [300, 350, 400]
+    """
+    if n_rows < SMALL_TABLE:
+        low, high = SMALL_BATCHES
+        return min(high, max(low, n_rows // 4))
+    low, high = BATCHES
+    return min(high, low + ROWS_A_FEATURE * max(0, n_features - FEW_FEATURES))
+
+
+def random_rows(sample: Sample, size: int, seed: int, step: int) -> IntArray:
+    """The random rows of a step, at most two thirds of all; some are of other responses or groups, if they hold one.
+
+    Scales learned on all rows of a small table at every step overfit, and leave-one-out does not
+    see it. With two thirds, errors on new rows were 10% lower for pure noise, 18% on 400 rows of
+    Abalone, and between 33% lower and 4% higher on ten other tables of 400 to 500 rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z, Y, one = np.zeros((1000, 0)), np.zeros((1000, 1)), np.ones(1000)
+    >>> Y[7] = 1.0
+    >>> bool(7 in random_rows(Sample(Z, Y, one, one), 20, seed=0, step=1))
+    True
+    """
+    n = len(sample)
+    size = min(n, size, max(FEWEST, round(MOST_SHARE * n)))
+    rows = shuffle(np.arange(size), n, seed, step)
+    others = _others(sample, rows)
+    places = shuffle(np.arange(min(size // 2, len(others))), len(others), seed, step)
+    return np.concatenate([rows[: size - len(places)], others[places]])
+
+
+def ball_rows(
+    kernel: Kernel, sample: Sample, columns: FloatArray, scales: FloatArray, size: int, seed: int, step: int
+) -> IntArray:
+    """A random row and its nearest rows, nearest first, by the kernel's distance of scaled features, columns (d, N).
+
+    Where all have one response, or one group, the outer half are the nearest rows of others.
+    """
+    size = min(size, len(sample))
+    center = int(shuffle([0], len(sample), seed, step)[0])
+    distances = np.empty(len(sample))
+    x = np.ascontiguousarray(columns[:, center])
+    loops().distances_from(kernel.name == "laplacian", x, scales, columns, distances)
+    rows = _nearest(distances, np.arange(len(sample)), size)
+    others = _others(sample, rows)
+    found = _nearest(distances, others, min(size // 2, len(others)))
+    return np.concatenate([rows[: size - len(found)], found])
+
+
+def _others(sample: Sample, rows: IntArray) -> IntArray:
+    """Rows of which a batch needs some: of other responses or groups, where it holds one; none if it needs none."""
+    Y, groups, first = sample.Y, sample.groups, rows[0]
+    if groups is not None and np.all(groups[rows] == groups[first]):
+        return np.flatnonzero(groups != groups[first])
+    if np.any(Y[rows] != Y[first]):
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(np.any(Y != Y[first], axis=1))
+
+
+def _nearest(distances: FloatArray, candidates: IntArray, n: int) -> IntArray:
+    """The n nearest candidates, nearest first; of equally near ones those that come first."""
+    d = distances[candidates]
+    places = np.arange(len(d))
+    if n < len(d):
+        edge = np.partition(d, n - 1)[n - 1]
+        at_edge = np.flatnonzero(d == edge)
+        inside = np.flatnonzero(d < edge)
+        places = np.concatenate([inside, at_edge[: n - len(inside)]])
+    return np.asarray(candidates[places[np.argsort(d[places], kind="stable")]])

@@ -18,7 +18,7 @@ from skewridge._typing import FloatArray
 from skewridge.execution.context import AHEAD, current, using
 from skewridge.execution.passes import BLOCK_ROWS
 from skewridge.features.scaling import CONSTANT
-from skewridge.ridge.lowrank import sum_blocks
+from skewridge.ridge.low_rank import sum_blocks
 from skewridge.splines.model import Features, Free, Model, make_features, make_free
 
 ROUNDING = 100 * float(np.finfo(np.float64).eps)  # what sums over rows are known to
@@ -162,7 +162,7 @@ class Task:
         for _ in range(2):  # the second round takes out what rounding left
             self.level = self.level + S.T @ (weights * (y - S @ self.level))
         left = y - S @ self.level
-        sums = sum_blocks(features, X, np.column_stack([left, S]), weights, "spline")
+        [sums] = sum_blocks(features, X, np.column_stack([left, S]), weights, "spline")
         FS = sums.cross[:, 1:-1]
         self.lines: FloatArray = np.linalg.inv(sums.inner[1:-1, 1:-1]) @ FS.T
         self.gram, self.moments, self.square = sums.gram - FS @ self.lines, sums.cross[:, 0], float(sums.inner[0, 0])

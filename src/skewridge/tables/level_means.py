@@ -18,8 +18,7 @@ from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_plain, check_same_order, check_weights
 from skewridge.features.scaling import standard_scaling
-from skewridge.response.grouping import ordered_blocks
-from skewridge.response.labels import coded_labels
+from skewridge.response.groups import coded_labels, ordered_blocks
 
 N_FOLDS = 5
 SEED, STREAM = 0, 25  # the key of the folds: the same rows, the same folds

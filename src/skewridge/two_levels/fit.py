@@ -10,7 +10,7 @@ from skewridge._typing import FloatArray
 from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.execution.progress import stage
 from skewridge.features.scaling import prediction_bounds
-from skewridge.response.grouping import RowGroups
+from skewridge.response.groups import RowGroups
 from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import BlendedModel, fit_blend, leave_own_out

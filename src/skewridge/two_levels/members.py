@@ -135,16 +135,16 @@ def fit_members(
         zeros = np.zeros(X.shape[1])
         line = LinearModel(Scaling(zeros, zeros), np.zeros((len(zeros), 1)), Y[0])
         return MembersFit(Members(None, line), Y)
-    linear = fit_linear(
+    linear, linear_left_out, _ = fit_linear(
         *(X, Y, sample.frequencies),
         scores=_scores(sample),
         least_gain=LINEAR_GAIN,
         groups=sample.groups,
     )
     low, high = prediction_bounds(settings.centers.bounds, Y, np.zeros(1), np.ones(1))
-    alone = Members(None, linear.model, float(low[0]), float(high[0]))
+    alone = Members(None, linear, float(low[0]), float(high[0]))
     if not has_levels(sample, settings):
-        return MembersFit(alone, alone.bounded(linear.left_out))
+        return MembersFit(alone, alone.bounded(linear_left_out))
     forms = forms or learn_forms(X, sample.frequencies)
     with using(budget=current().budget.of_part), stage("", 0.4):
         level_one, first = _fit_level_one(sample, settings, forms, learned)
@@ -169,7 +169,7 @@ def fit_members(
 
     with on_threads(), stage("local fits"):
         local_fits = list(run(fit_one, range(len(kernels))))
-    left_out = np.hstack([first, *(fit.left_out for fit in local_fits), linear.left_out, companions])
+    left_out = np.hstack([first, *(fit.left_out for fit in local_fits), linear_left_out, companions])
     return MembersFit(
         members=replace(
             alone, levels=TwoLevels(level_one.model, forms, tuple(fit.model for fit in local_fits), mean, spread)

@@ -17,7 +17,7 @@ from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.execution.context import on_threads, run
 from skewridge.execution.progress import stage
 from skewridge.features.forms import learn_forms
-from skewridge.response.grouping import RowGroups, apart, deal_groups
+from skewridge.response.groups import RowGroups, apart, assign_groups
 from skewridge.response.sampling import member_sums
 from skewridge.ridge.distinct import DistinctRows
 from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
@@ -103,7 +103,7 @@ def assign_folds(X: FloatArray, y: FloatArray, distinct: DistinctRows, groups: R
     elif not is_small(n_groups, X.shape[1]):
         return None
     elif groups is not None:
-        folds = deal_groups(apart(groups.labels[distinct.rows]), distinct.Y[:, 0], N_OUTER_FOLDS)
+        folds = assign_groups(apart(groups.labels[distinct.rows]), distinct.Y[:, 0], N_OUTER_FOLDS)
     else:
         folds = np.empty(len(distinct), dtype=np.int64)
         folds[np.argsort(distinct.Y[:, 0], kind="stable")] = np.arange(len(distinct)) % N_OUTER_FOLDS

@@ -8,8 +8,7 @@ from skewridge.cells.fit import fit_bytes
 from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
 from skewridge.execution.context import current
-from skewridge.ridge.draws import BATCHES, batch_rows
-from skewridge.ridge.learn_scales import N_STEPS
+from skewridge.ridge.learn_scales import BATCHES, N_STEPS, batch_rows
 
 FEWEST_ROWS, FEWEST_OUTSIDE = 13, 10  # for two levels: distinct rows, and those outside an outer fold
 GUIDING_ROWS = 200_000  # that level 1 is fitted to at most

@@ -12,7 +12,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.tuning import CenterTuning
 from skewridge.features.scaling import common_error
 from skewridge.metrics import rare_region
-from skewridge.ridge.adjacency import Adjacency
+from skewridge.ridge.diagnostics import SerialDependence
 from skewridge.two_levels.blend import BlendedModel
 from skewridge.two_levels.members import FittedCompanion, MembersFit
 
@@ -84,7 +84,7 @@ class BlendedFit:
     left_out_by: str
     fit: MembersFit
     companions: tuple[FittedCompanion, ...]
-    adjacent: Adjacency | None
+    adjacent: SerialDependence | None
     shift: float
 
 
@@ -231,8 +231,8 @@ def warnings_of(fit: BlendedFit) -> Iterator[str]:
             "No member predicts rows that it has not seen better than the mean of y does, so the mean is what is "
             "predicted. The features hardly explain y, or a few extreme responses hide what they explain."
         )
-    if fit.adjacent is not None and fit.adjacent.concern is not None:
-        yield fit.adjacent.concern
+    if fit.adjacent is not None and fit.adjacent.warning is not None:
+        yield fit.adjacent.warning
     if not all(found.learned for found in fit.fit.learned[1:]):
         yield (
             "No step of learning could be used, and the features' scales are their starting values: the response "

@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.response.grouping import ALONE, RowGroups, apart, deal_groups, ordered_blocks, row_groups
+from skewridge.response.groups import ALONE, RowGroups, apart, assign_groups, ordered_blocks, row_groups
 from skewridge.response.sampling import candidate_rows
 
 
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=40), st.integers(2, 6))
 def test_groups_are_dealt_as_a_whole_and_evenly(labels, n_folds):
     groups = np.array(labels)
-    folds = deal_groups(groups, np.zeros(len(groups)), n_folds)
+    folds = assign_groups(groups, np.zeros(len(groups)), n_folds)
     assert all(len(set(folds[groups == group])) == 1 for group in set(labels))
     sizes, largest = np.bincount(folds), np.bincount(groups).max()
     assert sizes.min() > 0
@@ -20,7 +20,7 @@ def test_groups_are_dealt_as_a_whole_and_evenly(labels, n_folds):
 
 def test_groups_of_one_size_share_the_response_out():
     groups, y = np.repeat(np.arange(50), 4), np.repeat(np.linspace(0.0, 1.0, 50), 4)
-    folds = deal_groups(groups, y, 5)
+    folds = assign_groups(groups, y, 5)
     means = [y[folds == fold].mean() for fold in range(5)]
     assert np.ptp(means) < 0.1
 
@@ -90,5 +90,5 @@ def test_a_row_of_weight_two_is_two_rows(rows):
         if one is not None:
             np.testing.assert_array_equal(one.labels[copies], other.labels)
             assert one.first_ahead == other.first_ahead
-    folds = deal_groups(codes, codes % 2, 3, weights.astype(float))
-    np.testing.assert_array_equal(folds[copies], deal_groups(codes[copies], codes[copies] % 2, 3))
+    folds = assign_groups(codes, codes % 2, 3, weights.astype(float))
+    np.testing.assert_array_equal(folds[copies], assign_groups(codes[copies], codes[copies] % 2, 3))

@@ -9,7 +9,7 @@ The seam: :func:`sum_features` passes the data; :func:`ridge_path` knows no data
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import (
     NotPositiveDefinite,
     cholesky,
-    cholesky_solve,
     congruence,
     lower_inverse,
     lower_multiply,
@@ -42,12 +41,7 @@ TOLERANCE = 1e-10  # centres that the others explain to this share of the larges
 class Basis:
     """r functions, orthonormal in the kernel's space, that span the kernel at the centres.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    centers : (r, d) array, the centres that are linearly independent
-    kept : (r,) array, their places among the centres given
-    factor : (r, r) array, L, lower triangular
+    centers (r, d), those that are linearly independent; kept (r,), their places among those given; factor L (r, r).
     """
 
     kernel: Kernel
@@ -55,17 +49,15 @@ class Basis:
     kept: IntArray
     factor: FloatArray
 
-    def values(self, X: FloatArray) -> FloatArray:
-        """k(x, C) of every row, (n, r)."""
-        return self.kernel.cross(X, self.centers)
-
     def features(self, X: FloatArray) -> FloatArray:
         """F(x) = L^-1 k(C, x) of every row, (n, r)."""
-        return lower_solve(self.factor, self.values(X))
+        return lower_solve(self.factor, self.kernel.cross(X, self.centers))
 
     def summed_features(self, X: FloatArray) -> FloatArray:
         """The features to rounding, for sums over many rows: by a product with L^-1, in half the time."""
-        return self.features(X) if len(self.factor) > MANY else lower_multiply(self.inverse, self.values(X))
+        if len(self.factor) > MANY:
+            return self.features(X)
+        return lower_multiply(self.inverse, self.kernel.cross(X, self.centers))
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -91,27 +83,19 @@ class Basis:
 def make_basis(kernel: Kernel, centers: FloatArray) -> Basis:
     """Return the basis of some centres; rank-revealing, so repeated or nearly dependent centres do no harm."""
     with np.errstate(over="ignore"):
-        finite = np.isfinite(kernel.diagonal(centers)).all()
-    if not finite:
+        diagonal = kernel.diagonal(centers)
+    if not np.isfinite(diagonal).all():
         raise np.linalg.LinAlgError(
             f"The {kernel.name} kernel's values overflow. Standardise the features or lower the degree."
         )
     if len(centers) > MANY:
-        factor = _independent(kernel, centers)
-        if factor is not None:
-            return Basis(kernel, centers, np.arange(len(centers)), factor)
+        with suppress(NotPositiveDefinite):
+            factor = cholesky(kernel.gram_lower(centers))
+            if float(factor.diagonal().min()) ** 2 > TOLERANCE * float(diagonal.max()):  # none is explained by others
+                return Basis(kernel, centers, np.arange(len(centers)), np.tril(factor))
+            del factor
     kept, factor = pivoted_cholesky(kernel.gram_lower(centers), TOLERANCE)
     return Basis(kernel, centers[kept], kept, factor)
-
-
-def _independent(kernel: Kernel, centers: FloatArray) -> FloatArray | None:
-    """The factor of the centres' gram without pivots, or None where some are explained by the others."""
-    try:
-        factor = cholesky(kernel.gram_lower(centers))
-    except NotPositiveDefinite:
-        return None
-    least = TOLERANCE * float(kernel.diagonal(centers).max())
-    return np.tril(factor) if float(factor.diagonal().min()) ** 2 > least else None
 
 
 @dataclass(frozen=True)
@@ -177,16 +161,11 @@ def sum_features(
     late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
     kernel, centers = basis.kernel, basis.centers
     features_of = (lambda X: kernel.cross(X, centers)) if late else basis.summed_features  # raw values need no factor
-    raw = _sums(features_of, X, Y, weights, None, label, len(basis.kept))[0]
+    [raw] = sum_blocks(features_of, X, Y, weights, label, width=len(basis.kept))
     if not late:
         return raw
     cross = lower_solve(basis.factor, np.ascontiguousarray(raw.cross.T)).T
     return Sums(congruence(basis.factor, raw.gram), cross, raw.inner)
-
-
-def sum_by_fold(basis: Basis, X: FloatArray, Y: FloatArray, weights: FloatArray, ends: Sequence[int]) -> list[Sums]:
-    """Sums of every fold; rows come fold after fold and a fold ends before row ``ends[f]``."""
-    return _sums(basis.summed_features, X, Y, weights, ends, "choosing", len(basis.kept))
 
 
 def sum_blocks(
@@ -195,21 +174,13 @@ def sum_blocks(
     Y: FloatArray,
     weights: FloatArray,
     label: str,
-) -> Sums:
-    """Sum what a function makes of the rows, block by block; it must return arrays of its own, which are changed."""
-    return _sums(features_of, X, Y, weights, None, label)[0]
-
-
-def _sums(
-    features_of: Callable[[FloatArray], FloatArray],
-    X: RowData,
-    Y: FloatArray,
-    weights: FloatArray,
-    ends: Sequence[int] | None,
-    label: str,
+    ends: Sequence[int] | None = None,
     width: int = 0,
 ) -> list[Sums]:
-    """Sums for every run of rows; ``width`` is the number of features, where that is known."""
+    """Sum what a function makes of the rows, block by block, over all rows or up to every end (a fold's last row + 1).
+
+    The function must return arrays of its own, which are changed; ``width`` is the number of features, where known.
+    """
 
     def block(X: FloatArray, Y: FloatArray, weights: FloatArray) -> Sums:
         counted = weights > 0
@@ -244,20 +215,9 @@ def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> Flo
 
 
 def ridge_factor(gram: FloatArray, ridge: float) -> FloatArray:
-    """The Cholesky factor of gram + ridge I."""
-    matrix = np.array(gram, order="C")
-    matrix.reshape(-1)[:: len(gram) + 1] += ridge
-    return cholesky(matrix)
-
-
-def ridge_solve(factor: FloatArray, moments: FloatArray) -> FloatArray:
-    """(gram + ridge)^-1 moments, (p, r)."""
-    return cholesky_solve(factor, moments.copy())
-
-
-def leverages(factor: FloatArray, features: FloatArray) -> FloatArray:
-    """F(x)' (gram + ridge)^-1 F(x) of every row, (n,)."""
-    return np.sum(lower_solve(factor, features.copy()) ** 2, axis=1)
+    """The Cholesky factor of gram + ridge I, which overwrites the gram."""
+    gram[np.diag_indices(len(gram))] += ridge
+    return cholesky(gram)
 
 
 def subspace(basis: Basis, centers: FloatArray) -> FloatArray:

@@ -10,12 +10,27 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from skewridge.kernels import Kernel
+from skewridge.execution.chunked import ArrayChunk, Table
+from skewridge.kernels import Kernel, make_kernel, suits_blas
 from skewridge.linalg.cholesky import NotPositiveDefinite, cholesky, cholesky_solve, lower_inverse, squared_columns
 from skewridge.response.allocation import Allocation
-from skewridge.ridge.local import Workspace, factorise, make_nodes, ridge_of, solve_node
+from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout, Workspace, factorise, make_layout, ridge_of
 from tests import naive
 from tests.kernels import oracle
+
+
+def solver_of(kernel, X, y, weights, penalties, allocation):
+    """Nodes that are ready to be solved on these rows."""
+    layout = make_layout(kernel, X, False, 0.0)
+    return NodeSolver(Nodes(kernel, layout, y, weights, penalties, allocation), X)
+
+
+def solve_node(kernel, X, y, penalty, weights=None):
+    """The coefficients of a node that holds all rows."""
+    one = Allocation(np.arange(len(X)), np.array([0, len(X)]))
+    solver = solver_of(kernel, X, y, weights, np.array([penalty]), one)
+    solver.solve(np.array([0]))
+    return solver.coef.astype(np.float64)
 
 
 @pytest.fixture
@@ -126,9 +141,9 @@ def test_the_first_node_that_fails_is_named(loops, monkeypatch):
         oracle.take_the_place_of_the_compiled_loops(monkeypatch)
     X = np.vstack([np.arange(5.0)[:, None], np.zeros((40, 1))])
     held = Allocation(np.arange(45), np.array([0, 5, 45]))
-    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), held)
+    solver = solver_of(Kernel("gaussian", bandwidth=1.0), X, np.ones(45), None, np.full(2, 1e-25), held)
     with pytest.raises(np.linalg.LinAlgError, match=r"Node 1 \(40 rows\).*penalty 1e-25.*Raise the penalty"):
-        nodes.solve(np.array([0, 1]), Workspace())
+        solver.solve(np.array([0, 1]))
 
 
 @pytest.mark.parametrize("loops", ["compiled", "oracle"])
@@ -144,22 +159,22 @@ def test_nodes_solve_the_papers_equation_whatever_the_batches(loops, weighted, d
     starts = np.array([0, 20, 20, 35, 50])  # the second node is empty
     rows = np.concatenate([np.sort(rng.permutation(60)[: stop - start]) for start, stop in pairwise(starts)])
     kernel = Kernel("matern32", bandwidth=1.0)
-    nodes = make_nodes(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), Allocation(rows, starts))
-    assert nodes.points.dtype == dtype
-    for batch in nodes.batches():
-        nodes.solve(batch, Workspace())
+    solver = solver_of(kernel, X, y, w, np.array([1e-2, 1.0, 1e-1, 1e-2]), Allocation(rows, starts))
+    assert solver.points.dtype == dtype
+    for batch in solver.nodes.batches():
+        solver.solve(batch)
     for i, (start, stop) in enumerate(pairwise(starts)):
         own = rows[start:stop]
         K = naive.gram("matern32", X[own].astype(float), X[own].astype(float), bandwidth=1.0)
-        expected = naive.solve(K, y[own], nodes.penalties[i], None if w is None else w[own]) if len(own) else []
-        np.testing.assert_allclose(nodes.coef[start:stop], expected, rtol=rtol, atol=rtol)
+        expected = naive.solve(K, y[own], solver.nodes.penalties[i], None if w is None else w[own]) if len(own) else []
+        np.testing.assert_allclose(solver.coef[start:stop], expected, rtol=rtol, atol=rtol)
 
 
 def test_batches_hold_every_node_once_largest_first():
     starts = np.concatenate([[0], np.cumsum([10, 900, 30, 900, 500])])
     rows = np.concatenate([np.arange(n) for n in np.diff(starts)])
-    X = np.random.default_rng(0).random((900, 1))
-    nodes = make_nodes(Kernel("gaussian", bandwidth=1.0), X, np.ones(900), None, np.ones(5), Allocation(rows, starts))
+    kernel = Kernel("gaussian", bandwidth=1.0)
+    nodes = Nodes(kernel, PointLayout(), np.ones(900), None, np.ones(5), Allocation(rows, starts))
     batches = nodes.batches()
     assert np.concatenate(batches).tolist() == [1, 3, 4, 2, 0]
     assert [len(batch) for batch in batches] == [1, 4]
@@ -201,13 +216,16 @@ def test_a_workspace_that_grows_holds_one_matrix_at_a_time():
 SOLVES = """
 import numpy as np
 from skewridge.kernels import Kernel
-from skewridge.ridge.local import solve_node
+from skewridge.response.allocation import Allocation
+from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
 for _ in range(3):
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    beta = solve_node(Kernel("gaussian", bandwidth=1.0), X, y, 1e-2)
-    assert np.allclose(beta, np.linalg.solve(K + 0.6 * np.eye(60), y))
+    kernel, one = Kernel("gaussian", bandwidth=1.0), Allocation(np.arange(60), np.array([0, 60]))
+    solver = NodeSolver(Nodes(kernel, PointLayout(), y, None, np.array([1e-2]), one), X)
+    solver.solve(np.array([0]))
+    assert np.allclose(solver.coef, np.linalg.solve(K + 0.6 * np.eye(60), y))
 """
 
 
@@ -218,3 +236,42 @@ def test_compiled_solves_read_no_freed_memory():
         [sys.executable, "-c", SOLVES], env={**os.environ, **switches}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "matern12", "polynomial", "sobolev"])
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("single", [False, True])
+def test_chunks_and_arrays_have_one_layout(name, d, single):
+    X = RNG.normal(size=(5000, d)) + 3.0
+    bandwidth = 9.0 if name in ("gaussian", "matern12") else None
+    kernel = make_kernel(name, X, bandwidth)
+    table = Table((ArrayChunk(X[:77]), ArrayChunk(X[77:])), d)
+    one, two = (make_layout(kernel, rows, single, 0.5) for rows in (X, table))
+    assert (one.dtype, one.blas) == (two.dtype, two.blas)
+    assert np.array_equal(one.points(kernel, X), two.points(kernel, X))
+    assert one.blas == suits_blas(kernel, one.points(kernel, X))
+    assert (one.dtype == np.float32) == (single and name in ("gaussian", "matern12"))
+    if one.center is not None:
+        np.testing.assert_allclose(one.points(kernel, X).mean(axis=0, dtype=float), 0.0, atol=1e-6)
+
+
+def test_a_small_penalty_keeps_double_precision():
+    X = RNG.normal(size=(100, 2))
+    kernel = make_kernel("gaussian", X, 1.0)
+    assert make_layout(kernel, X, True, 1e-9) == PointLayout()
+
+
+def test_points_are_new():
+    X = RNG.normal(size=(5, 2))
+    points = PointLayout().points(make_kernel("polynomial", X), X)
+    points[:] = 0.0
+    assert X.any()
+
+
+def test_many_features_far_apart_keep_double_precision():
+    X = np.where(np.arange(100)[:, None] % 2, 100.0, -100.0) + RNG.random((100, 50)) / 50
+    layouts = [make_layout(make_kernel("laplacian", X, b), X, True, 0.1) for b in (0.7, 700.0)]
+    assert [layout.dtype for layout in layouts] == [np.float64, np.float32]  # errors of 50 features add up

@@ -7,17 +7,15 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import using
 from skewridge.execution.passes import BLOCK_ROWS, predict_rows
 from skewridge.kernels import make_kernel
-from skewridge.linalg.cholesky import NotPositiveDefinite, congruence, lower_solve, pivoted_cholesky
-from skewridge.ridge.lowrank import (
+from skewridge.linalg.cholesky import NotPositiveDefinite, cholesky_solve, congruence, lower_solve, pivoted_cholesky
+from skewridge.ridge.low_rank import (
     TOLERANCE,
-    leverages,
     make_basis,
     projected,
     ridge_factor,
     ridge_path,
-    ridge_solve,
     subspace,
-    sum_by_fold,
+    sum_blocks,
     sum_features,
 )
 from tests import naive
@@ -36,8 +34,8 @@ def fitted(kernel, centers, X, Y, w, penalty, intercepts=0.0):
     """(basis, sums, factor, beta)."""
     basis = make_basis(kernel, centers)
     sums = sum_features(basis, X, Y, w)
-    factor = ridge_factor(sums.gram, penalty * sums.n_rows)
-    return basis, sums, factor, ridge_solve(factor, sums.moments(np.full(Y.shape[1], intercepts)))
+    factor = ridge_factor(sums.gram.copy(), penalty * sums.n_rows)
+    return basis, sums, factor, cholesky_solve(factor, sums.moments(np.full(Y.shape[1], intercepts)))
 
 
 def closed_form(K_NC, K_CC, Y, w, penalty):
@@ -137,7 +135,7 @@ def test_sums_by_fold_are_the_sums_of_the_folds():
     X, Y, w = rows_of(50, 7, weighted=True)
     basis = make_basis(make_kernel("matern32", X, 0.4), X[:10])
     ends = [7, 20, 21, 40, 50]
-    parts = sum_by_fold(basis, X, Y, w, ends)
+    parts = sum_blocks(basis.summed_features, X, Y, w, "choosing", ends)
     for start, end, part in zip([0, *ends], ends, parts, strict=False):
         F = basis.features(X[start:end])
         np.testing.assert_allclose(part.gram, F.T @ (w[start:end, None] * F), atol=1e-12)
@@ -157,7 +155,9 @@ def test_a_ridge_path_equals_explicit_solves(r, outputs, seed):
         expected = np.linalg.solve(A.T @ A + c * np.eye(r), moments.T).T
         np.testing.assert_allclose(beta, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
         factor = ridge_factor(A.T @ A, c)
-        np.testing.assert_allclose(ridge_solve(factor, moments), expected, rtol=1e-6, atol=1e-8 * np.abs(beta).max())
+        np.testing.assert_allclose(
+            cholesky_solve(factor, moments.copy()), expected, rtol=1e-6, atol=1e-8 * np.abs(beta).max()
+        )
 
 
 @given(st.integers(0, 200), st.floats(-3, 3))
@@ -175,12 +175,13 @@ def test_errors_from_sums_are_errors_from_residuals(seed, intercept):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_leverages_are_the_diagonal_of_the_hat_matrix(weighted):
+def test_the_factor_gives_the_hat_matrix(weighted):
     X, Y, w = rows_of(50, 8, weighted=weighted)
     basis, _, factor, beta = fitted(make_kernel("matern32", X, 0.4), X[:12], X, Y, w, 1e-3)
     K_NC, K_CC = (naive.gram("matern32", Z, X[:12], bandwidth=0.4) for Z in (X, X[:12]))
     hat = K_NC @ closed_form(K_NC, K_CC, np.eye(50), w, 1e-3)  # the fits to unit responses
-    np.testing.assert_allclose(leverages(factor, basis.features(X)) * w, np.diag(hat), atol=1e-9)
+    F = basis.features(X)
+    np.testing.assert_allclose(F @ cholesky_solve(factor, F.copy()).T * w, hat, atol=1e-9)
     np.testing.assert_allclose(basis.features(X) @ beta.T, hat @ Y, atol=1e-8)
 
 
@@ -192,7 +193,7 @@ def test_a_subspace_is_spanned_by_the_centres_it_is_of():
     np.testing.assert_allclose(T @ T.T, np.eye(7), atol=1e-10)
     own = sum_features(make_basis(kernel, X[5:12]), X, Y, w)
     inside = projected(sum_features(union, X, Y, w), T)
-    fits = [ridge_solve(ridge_factor(s.gram, 0.05), s.moments(np.zeros(1))) for s in (own, inside)]
+    fits = [cholesky_solve(ridge_factor(s.gram, 0.05), s.moments(np.zeros(1))) for s in (own, inside)]
     values = [make_basis(kernel, X[5:12]).features(X) @ fits[0].T, union.features(X) @ T.T @ fits[1].T]
     np.testing.assert_allclose(*values, atol=1e-9)
 
@@ -278,7 +279,7 @@ def test_many_centres_have_the_same_span_without_pivots(repeats, monkeypatch):
     centers = np.vstack([X[:30], X[:repeats]])
     fits = []
     for many in (10**6, 10):
-        monkeypatch.setattr("skewridge.ridge.lowrank.MANY", many)
+        monkeypatch.setattr("skewridge.ridge.low_rank.MANY", many)
         basis, _, _, beta = fitted(make_kernel("matern32", X, 0.7), centers, X, Y, w, 1e-4)
         assert len(basis.kept) == 30
         fits.append(basis.features(X) @ beta.T)
