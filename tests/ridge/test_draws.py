@@ -2,19 +2,20 @@ import numpy as np
 import pytest
 
 from skewridge.kernels import Kernel
-from skewridge.ridge.learn_scales import ball_rows, random_rows
+from skewridge.ridge.learn_scales import distances_to_one, draw_rows
 from skewridge.ridge.sample import Sample
 from tests.kernels import oracle
 
 
 def batch(Y, size, seed=0, step=1, groups=None):
     one = np.ones(len(Y))
-    return random_rows(Sample(np.empty((len(Y), 0)), Y, one, one, groups), size, seed, step)
+    return draw_rows(Sample(np.empty((len(Y), 0)), Y, one, one, groups), size, seed, step)
 
 
 def ball(Z, Y, scales, size, name="matern32", seed=0, step=1, groups=None):
-    one, columns = np.ones(len(Y)), np.ascontiguousarray(Z.T)
-    return ball_rows(Kernel(name, bandwidth=1.0), Sample(Z, Y, one, one, groups), columns, scales, size, seed, step)
+    one, kernel = np.ones(len(Y)), Kernel(name, bandwidth=1.0)
+    distances = distances_to_one(kernel, np.ascontiguousarray(Z.T), scales, seed, step)
+    return draw_rows(Sample(Z, Y, one, one, groups), size, seed, step, distances)
 
 
 @pytest.fixture

@@ -59,20 +59,26 @@ class FeatureForms(PicklesFields):
     @cached_property
     def _packed(self) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
         """Columns, all knots and scores one after another, and where those of every form begin."""
-        starts = np.cumsum([0, *(len(own) for own in self.knots)])
-        knots, scores = (np.concatenate([np.empty(0), *own]) for own in (self.knots, self.scores))
-        return np.asarray(self.columns, dtype=np.int64), knots, scores, starts
+        nothing = np.empty(0)
+        return (
+            np.asarray(self.columns, dtype=np.int64),
+            np.concatenate([nothing, *self.knots]),
+            np.concatenate([nothing, *self.scores]),
+            np.cumsum([0, *(len(own) for own in self.knots)]),
+        )
+
+    @property
+    def _keys(self) -> list[tuple[int, bool]]:
+        """What every form is: a column, and whether it is ranked."""
+        return list(zip(self.columns.tolist(), self.ranked.tolist(), strict=True))
 
     def places_of(self, some: FeatureForms) -> IntArray | None:
         """Where some forms, of the same table, stand among these; None if any of them does not."""
-        keys = list(zip(self.columns.tolist(), self.ranked.tolist(), strict=True))
-        wanted = zip(some.columns.tolist(), some.ranked.tolist(), strict=True)
-        found = [keys.index(key) if key in keys else -1 for key in wanted]
-        same = all(
-            j >= 0 and np.array_equal(self.knots[j], knots) and np.array_equal(self.scores[j], scores)
-            for j, knots, scores in zip(found, some.knots, some.scores, strict=True)
-        )
-        return np.array(found, dtype=np.int64) if same else None
+        places = {key: place for place, key in enumerate(self._keys)}
+        if not places.keys() >= set(some._keys):
+            return None
+        found = np.array([places[key] for key in some._keys], dtype=np.int64)
+        return found if all(map(np.array_equal, self.keep(found)._packed, some._packed)) else None
 
     def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
         """Some of the forms, by a mask or by their places."""
@@ -87,17 +93,15 @@ class FeatureForms(PicklesFields):
 
     def within(self, X: FloatArray) -> FeatureForms:
         """The same forms, flat beyond the ranges of some rows' columns: as if these were all that is known."""
-        lows, highs = X.min(axis=0)[self.columns], X.max(axis=0)[self.columns]
-        kept: list[FloatArray] = []
-        found: list[FloatArray] = []
-        for low, high, knots, scores in zip(lows, highs, self.knots, self.scores, strict=True):
-            if low < high:
-                kept.append(np.concatenate([[low], knots[(knots > low) & (knots < high)], [high]]))
-                found.append(interpolate(kept[-1], knots, scores))
-            else:
-                kept.append(knots[[0, -1]])
-                found.append(np.repeat(interpolate(np.array([low]), knots, scores), 2))
-        return replace(self, knots=tuple(kept), scores=tuple(found))
+        lows, highs = X.min(axis=0), X.max(axis=0)
+        all_knots, all_scores = list[FloatArray](), list[FloatArray]()
+        for column, knots, scores in zip(self.columns, self.knots, self.scores, strict=True):
+            low, high = lows[column], highs[column]
+            inner = knots[(knots > low) & (knots < high)]
+            ends = np.concatenate([[low], inner, [high]])
+            all_knots.append(ends if low < high else knots[[0, -1]])
+            all_scores.append(interpolate(ends, knots, scores))
+        return replace(self, knots=tuple(all_knots), scores=tuple(all_scores))
 
     def by_column(self, values: FloatArray) -> FloatArray:
         """Sums over the forms of every column, (d,), of one value a form, (D,)."""
@@ -113,18 +117,22 @@ def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> Feature
     order of rows, and copies of them, cannot matter.
     """
     f = np.ones(len(X)) if frequencies is None else frequencies
+    X, f = X[f > 0.0], f[f > 0.0]
     found: dict[tuple[bool, int], tuple[FloatArray, FloatArray]] = {}
     for j, x in enumerate(X.T):
-        values, which = np.unique(x[f > 0.0] + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
-        totals = np.bincount(which, f[f > 0.0], minlength=len(values)).astype(np.float64)
-        if len(values) < 2 or moments(values, totals)[1] <= max(CONSTANT * float(np.abs(values).max()), TINIEST):
-            continue  # constant up to rounding
+        values, which = np.unique(x + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
+        totals = np.bincount(which, f, minlength=len(values)).astype(np.float64)
+        rounding = max(CONSTANT * float(np.abs(values).max()), TINIEST)
+        if len(values) < 2 or moments(values, totals)[1] <= rounding:
+            continue  # constant
         near = np.clip(values, *usual_range(values, totals))
         mean, deviation = moments(near, totals)
         ends = np.clip((near[[0, -1]] - mean) / deviation, -MOST_DEVIATIONS, MOST_DEVIATIONS)
-        found[False, j] = _unit_spread(mean + ends * deviation, ends, near, totals)
+        knots = mean + ends * deviation
+        found[False, j] = knots, _unit_spread(knots, ends, near, totals)
         if len(values) > 2:
-            found[True, j] = _unit_spread(*_normal_scores(values, totals), values, totals)
+            knots, scores = _normal_scores(values, totals)
+            found[True, j] = knots, _unit_spread(knots, scores, values, totals)
     keys = sorted(found)
     return FeatureForms(
         n_columns=X.shape[1],
@@ -135,10 +143,14 @@ def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> Feature
     )
 
 
+def _mid_ranks(totals: FloatArray) -> FloatArray:
+    """The share of rows below every value and half of its own, (k,)."""
+    return (np.cumsum(totals) - 0.5 * totals) / totals.sum()
+
+
 def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Knots at the distinct values, or at some of them, evenly over their scores, where they are very many."""
-    ranks = (np.cumsum(totals) - 0.5 * totals) / totals.sum()
-    scores = np.clip(ndtri(ranks), -MOST_SCORE, MOST_SCORE)
+    scores = np.clip(ndtri(_mid_ranks(totals)), -MOST_SCORE, MOST_SCORE)
     if len(scores) <= MOST_KNOTS:
         return values, scores
     grid = np.linspace(scores[0], scores[-1], MOST_KNOTS)
@@ -148,18 +160,17 @@ def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, 
     return values[places], scores[places]
 
 
-def _unit_spread(
-    knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Rescale scores so that the column has mean 0 and standard deviation 1."""
+def _unit_spread(knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray) -> FloatArray:
+    """Scores that give the column mean 0 and standard deviation 1."""
     mean, deviation = moments(interpolate(values, knots, scores), totals)
-    return knots, (scores - mean) / deviation
+    return (scores - mean) / deviation
 
 
 def interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:
     """Piecewise linear, flat beyond the ends, (n,); by shares of an interval, which cannot overflow."""
-    out, first = np.empty((len(x), 1)), np.zeros(1, dtype=np.int64)
-    loops().interpolate(x[:, None], first, knots, scores, np.array([0, len(knots)]), out)
+    out = np.empty((len(x), 1))
+    column, starts = np.zeros(1, dtype=np.int64), np.array([0, len(knots)])
+    loops().interpolate(x[:, None], column, knots, scores, starts, out)
     return out[:, 0]
 
 
@@ -174,8 +185,7 @@ def usual_range(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
         values, totals = values[~common], totals[~common]
         if len(values) < FEWEST_VALUES or totals.max() > 0.5 * totals.sum():
             return -np.inf, np.inf
-    ranks = (np.cumsum(totals) - 0.5 * totals) / totals.sum()
-    low, middle, high = np.interp((0.25, 0.5, 0.75), ranks, values)
+    low, middle, high = np.interp((0.25, 0.5, 0.75), _mid_ranks(totals), values)
     far = FAR * (high - low) / NORMAL_IQR
     return (middle - far, middle + far) if far > 0.0 else (-np.inf, np.inf)
 
@@ -183,7 +193,9 @@ def usual_range(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
 def reach(x: FloatArray) -> float:
     """The largest distance of a column's values from the median over that which is usual, IQR / 1.349; nan are none."""
     values, totals = np.unique(x[np.isfinite(x)], return_counts=True)
-    low, high = usual_range(values, totals.astype(np.float64)) if len(values) else (-np.inf, np.inf)
+    if not len(values):
+        return 0.0
+    low, high = usual_range(values, totals.astype(np.float64))
     if not np.isfinite(high - low):
         return 0.0
     return float(np.abs(values - (low + high) / 2).max() / (high - low) * 2 * FAR)

@@ -51,14 +51,16 @@ def moments(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
     unit = float(np.ptp(values)) or 1.0
     scaled = (values - low) / unit
     mean = float(np.average(scaled, weights=totals))
-    return low + mean * unit, float(np.sqrt(np.average((scaled - mean) ** 2, weights=totals))) * unit
+    square = np.average((scaled - mean) ** 2, weights=totals)
+    return low + mean * unit, float(np.sqrt(square)) * unit
 
 
 def weighted_median(values: FloatArray, weights: FloatArray, level: float = 0.5) -> float:
     """The least value that half of the weight, or another share of it, does not exceed."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, level * reached[-1])])
+    place = np.searchsorted(reached, level * reached[-1])
+    return float(values[order[place]])
 
 
 def common_error(errors: FloatArray, y: FloatArray, weights: FloatArray) -> float:
@@ -73,13 +75,16 @@ def common_error(errors: FloatArray, y: FloatArray, weights: FloatArray) -> floa
 
 def constant_outputs(Y: FloatArray) -> BoolArray:
     """Which outputs of Y, (N, p), vary by no more than rounding: a few units in the last place of their size."""
-    return np.asarray(np.ptp(Y, axis=0) <= ROUNDING * np.abs(Y).max(axis=0))
+    size = np.abs(Y).max(axis=0)
+    return np.asarray(np.ptp(Y, axis=0) <= ROUNDING * size)
 
 
 def variances(Y: FloatArray, weights: FloatArray) -> FloatArray:
     """The outputs' variances, (p,); 1 for an output that is constant up to rounding."""
-    found = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)
-    return np.where(found > (CONSTANT * np.abs(Y).max(axis=0)) ** 2, found, 1.0)
+    means = np.average(Y, axis=0, weights=weights)
+    found = np.average((Y - means) ** 2, axis=0, weights=weights)
+    least = CONSTANT * np.abs(Y).max(axis=0)
+    return np.where(found > least**2, found, 1.0)
 
 
 def prediction_bounds(
@@ -92,12 +97,19 @@ def prediction_bounds(
     """
     if isinstance(bounds, str):
         low, high = Y.min(axis=0), Y.max(axis=0)
-        return low - OVERSHOOT * (high - low), high + OVERSHOOT * (high - low)
+        beyond = OVERSHOOT * (high - low)
+        return low - beyond, high + beyond
     found = []
     for end, inwards in zip(bounds or (None, None), (np.inf, -np.inf), strict=True):
-        bound = np.full(len(means), -inwards) if end is None else (end - means) / units
-        while end is not None and np.any(beyond := np.sign(inwards) * (bound * units + means - end) < 0):
-            bound = np.where(beyond, np.nextafter(bound, inwards), bound)  # by the last bits, until none is beyond
+        if end is None:
+            found.append(np.full(len(means), -inwards))
+            continue
+        bound = (end - means) / units
+        while True:  # by the last bits inwards, until no prediction is beyond the end
+            over = np.sign(inwards) * (bound * units + means - end) < 0
+            if not np.any(over):
+                break
+            bound = np.where(over, np.nextafter(bound, inwards), bound)
         found.append(bound)
     return found[0], found[1]
 
@@ -108,11 +120,14 @@ def standard_scaling(X: RowData, weights: FloatArray) -> Scaling:
     with where_rows_are(X):
         largest = np.abs(extremes(X)).max(axis=0)
         unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
-        mean = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], "means")[0] / total
+        [sums] = sum_rows(lambda X, w: np.sum(X / unit * w[:, None], axis=0), [X, weights], "means")
+        mean = sums / total
         [squares] = sum_rows(lambda X, w: np.sum((X / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], "spreads")
     deviation = np.sqrt(squares / total)
     varies = (deviation > CONSTANT) & (deviation * unit > 1e-300)
-    return Scaling(mean * unit, np.divide(1.0, deviation * unit, out=np.zeros_like(unit), where=varies))
+    scale = np.zeros_like(unit)
+    scale[varies] = 1.0 / (deviation * unit)[varies]
+    return Scaling(mean * unit, scale)
 
 
 def range_rows(kernel: str, X: RowData) -> FloatArray:

@@ -14,7 +14,7 @@ from skewridge.ridge.leave_one_out import errors_by_group, projected_inverse
 
 CANDIDATES = 20  # rows of the largest residuals, and of the most extreme responses, that are looked at
 MOST_NAMED = 10
-NEGLIGIBLE = 0.1  # residuals below this share of the response's spread are not told apart
+NEGLIGIBLE = 0.1  # residuals below this share of the response's spread are alike
 THRESHOLD = 30.0  # a row dominates when it moves the fitted values by so many typical residuals in all
 LEAST_FREE = 1e-3  # 1 - h below which a row is interpolated
 
@@ -100,9 +100,9 @@ def _left_out(r: FloatArray, response: FloatArray, h: FloatArray) -> tuple[Float
 class SerialDependence:
     """How far rows near each other in the file depend on each other: a check without knowing groups or order.
 
-    Left-out errors say nothing about new groups, or later rows, where a row's neighbours in the file tell its response:
-    rows of one group, or of one hour, with features as alike as their responses. Two signs, on blocks of neighbouring
-    rows and with a kernel that was learned before:
+    Left-out errors say nothing about new groups, or later rows, where a row's neighbours in the file give its response
+    away: rows of one group, or of one hour, with features as alike as their responses. Two signs, on blocks of
+    neighbouring rows and with a kernel that was learned before:
 
     - whole blocks left out are predicted far worse than as many random rows left out together (squared errors over the
       variance of y: of blocks, of random rows, their mean over draws and the largest of them);

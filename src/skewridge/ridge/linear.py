@@ -72,17 +72,10 @@ def fit_linear(
     The row left out goes with all its copies: e_i = r_i / (1 - f_i h_i), with
     h_i = 1 / sum f + s_i' (S'FS + n penalty I)^-1 s_i.
 
-    Parameters
-    ----------
-    X : (n, d) array of distinct rows, at least two; d may exceed n, and columns may be constant or
-        collinear
-    y : (n, 1) array
-    frequencies : (n,) array, how often each row occurs
-    scores : (n,) array, how much each row's squared error counts; None is 1
-    penalties : (P,) array, candidates; the first of equally good ones is taken
-    least_gain : float, the share by which a later penalty must lower the error: a line that needs no small penalty
-        has none, and does not explode at rows off the plane of those it was fitted to
-    groups : (n,) array, rows that are left out together, in ten folds of whole groups; None: every row on its own
+    X (n, d) holds at least two distinct rows; d may exceed n, and columns may be constant or collinear. y is (n, 1);
+    squared errors count frequencies times scores, both (n,). A later penalty is taken where it lowers the error by
+    more than ``least_gain`` of it: a line that needs no small penalty has none, and does not explode at rows off the
+    plane of those it was fitted to. Rows of a group are left out in ten folds of whole groups.
 
     Examples
     --------

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,8 @@ def solve_shares(
 ) -> FloatArray:
     """The coefficients of all nodes, (N~,), node after node, with rows gathered within a share of the memory.
 
-    Labels, (N,), and the assignment tell workers that hold some of the rows where they go. With a checkpoint, nodes are
-    kept as they are solved, and not solved again.
+    By labels, (N,), and the assignment workers that have some of the rows know where they go. With a checkpoint, nodes
+    are kept as they are solved, and not solved again.
     """
     starts = nodes.allocation.starts
     coef, checkpoint = np.empty(len(nodes.allocation.rows)), current().checkpoint
@@ -78,16 +77,16 @@ def solve_share(X: FloatArray, nodes: Nodes) -> Solved:
 
 def divided(allocation: Allocation, names: IntArray, most_rows: float, most_work: float = np.inf) -> list[IntArray]:
     """Cut nodes into runs that hold at most so many distinct rows and cost at most so much, at least one node each."""
-    seen = np.zeros(int(allocation.rows.max(initial=0)) + 1, dtype=bool)
+    taken = np.zeros(int(allocation.rows.max(initial=0)) + 1, dtype=bool)
     cuts, gathered, work = list[int](), 0, 0.0
     for place, name in enumerate(names):
         rows = allocation[name]
-        new, cost = int(np.count_nonzero(~seen[rows])), float(len(rows)) ** 3
+        new, cost = int(np.count_nonzero(~taken[rows])), float(len(rows)) ** 3
         if place and (gathered + new > most_rows or work + cost > most_work):
             cuts.append(place)
-            seen[:] = False
+            taken[:] = False
             new, gathered, work = len(rows), 0, 0.0
-        seen[rows] = True
+        taken[rows] = True
         gathered, work = gathered + new, work + cost
     return np.split(names, cuts)
 
@@ -105,14 +104,14 @@ def _solved_here(nodes: Nodes, X: RowData, names: IntArray) -> Solved:
 
 
 def _solved_there(nodes: Nodes, X: RowData, names: IntArray, labels: IntArray, assignment: Assignment) -> Solved:
-    """Nodes solved by workers: those that hold rows tell where they go, and others solve what comes to them."""
+    """Nodes solved by workers: those that have rows send them where they go, and others solve what comes to them."""
     engine, d, all_sizes = current().engine, X.shape[1], nodes.allocation.sizes
     assert engine is not None
     sizes = all_sizes[names].astype(np.float64)
     largest = float(sizes.max())
     needed = 8.0 * largest * (largest + 4 * d + 4)
     require_on_worker(needed, engine.task_bytes, f"A node of {largest:,.0f} rows needs", "or raise n_nodes")
-    spare = max(GATHERED * engine.task_bytes, needed - 8.0 * largest**2)  # for rows, beside the largest node's matrix
+    spare = max(GATHERED * engine.task_bytes, needed - 8.0 * largest**2)  # for rows, besides the largest node's matrix
     most_work = float(np.sum(sizes**3)) / max(SHARES, SHARES_A_THREAD * engine.n_threads)
     parts = divided(nodes.allocation, names, rows_within(spare, d), most_work)
 
@@ -142,14 +141,9 @@ def split_rows(
 ) -> list[Piece]:
     """Which of some rows the shares of some numbers need, and which of their nodes hold them: a piece for each."""
     rows, nodes, places = assignment.pairs(labels, ranks)
-    owner = np.full(assignment.n_nodes, -1)
-    for number in numbers:
-        owner[parts[number]] = number
-    order = np.argsort(owner[nodes], kind="stable")
-    starts = np.searchsorted(owner[nodes][order], [*numbers, max(numbers) + 1])
     found = []
-    for first, last in pairwise(starts):
-        own = order[first:last]
+    for number in numbers:
+        own = np.flatnonzero(np.isin(nodes, parts[number]))
         mine, local = np.unique(rows[own], return_inverse=True)
         found.append((X[mine], y[mine], w[mine], local, nodes[own], labels[rows[own]], places[own]))
     return found
