@@ -85,14 +85,6 @@ def test_constant_columns_and_responses_have_none():
     assert not fitted(X[:3], y[:3]).feature_importances_.any()
 
 
-def test_several_outputs_share_importances():
-    X, _ = three_columns(300)
-    model = fitted(X, np.column_stack([X[:, 0], X[:, 2]]))
-    assert model.feature_importances_.shape == (3,)
-    assert model.feature_importances_[1] < 0.02
-    np.testing.assert_allclose(model.feature_importances_[[0, 2]], 0.5, atol=0.1)
-
-
 def test_files_keep_importances_and_slopes(tmp_path):
     model = fitted(*three_columns(100))
     save_model(model, tmp_path / "model.skr")

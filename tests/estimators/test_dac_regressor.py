@@ -361,7 +361,7 @@ def test_tables_elsewhere_are_refused():
 
 def test_more_nodes_than_rows_are_refused_before_a_pilot_is_made(monkeypatch):
     X, y = make_peaks(60, 2, random_state=0)
-    monkeypatch.setattr("skewridge.estimators.dac.pilot_of", None)
+    monkeypatch.setattr("skewridge.estimators.dac.first_estimate", None)
     with pytest.raises(ValueError, match="n_nodes must not exceed the number of rows; got n_nodes=61 for 60 rows"):
         DacRegressor(Ridge(), n_nodes=61, slice_on="pilot").fit(X, y)
 

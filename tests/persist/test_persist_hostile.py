@@ -193,7 +193,7 @@ def setting(*path, to):
     return in_model(edit)
 
 
-KERNEL = ("attributes", "_model", "basis", "kernel")
+KERNEL = ("attributes", "_low_rank", "basis", "kernel")
 SOBOLEV = {"name": "sobolev", "bandwidth": None, "degree": 0}
 
 
@@ -232,10 +232,12 @@ SOBOLEV = {"name": "sobolev", "bandwidth": None, "degree": 0}
         (setting("attributes", "tuning_", "tried", to=[{"dict": []}]), "is no dict"),
         (setting("attributes", "tuning_", "at_edge", to={"tuple": 1}), "is no tuple"),
         (setting("attributes", "tuning_", to=None), "tuning_ has other fields than a CenterTuning"),
-        (setting("attributes", "_model", to={}), "other fields than a LowRankModel"),
+        (setting("attributes", "_model", to={}), "other fields than a GlobalModel"),
+        (setting("attributes", "_low_rank", to={}), "other fields than a LowRankModel"),
         (setting(*KERNEL, "name", to="x"), "kernel.name is not 'gaussian' or "),
         (setting(*KERNEL, "name", to="polynomial"), "not a valid Kernel: its fields contradict each other"),
         (setting(*KERNEL, "bandwidth", to=0.0), "bandwidth is not a number from"),
+        (setting(*KERNEL, "bandwidth", to=0.123), "valid"),  # not that of what predicts
         (setting(*KERNEL, "degree", to=10**9), "degree is not a whole number from 0 to 100"),
         (setting(*KERNEL, "low", to={}), "low is not a tuple"),
         (setting(*KERNEL, "low", to={"tuple": ["1"]}), r"low\[0\] is not a number"),
@@ -371,7 +373,7 @@ def test_truth_values_are_0_or_1(load):
 
 def test_arrays_that_belong_to_nothing_are_refused(original, load):
     def forget(estimator):
-        estimator["attributes"]["_units"] = estimator["attributes"]["_means"]
+        estimator["attributes"]["_model"]["units"] = estimator["attributes"]["_model"]["means"]
 
     with pytest.raises(ModelFileError, match="arrays that belong to nothing"):
         load(in_model(forget)(original))

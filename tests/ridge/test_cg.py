@@ -3,7 +3,7 @@ import pytest
 
 from skewridge import AdaptiveKernelRidge
 from skewridge.centers.planning import FitSize, fit_bytes, solver_of
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.rows import CenterSettings
 from skewridge.datasets import make_peaks
 from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
@@ -113,7 +113,7 @@ def test_steps_that_run_out_at_a_precision_that_rounding_would_excuse_are_told_t
     with pytest.warns(UserWarning, match="Very unequal weights or a tiny penalty may be why. Take solver='direct'"):
         model = AdaptiveKernelRidge(solver="cg", **settings).fit(X, y, sample_weight=w)
     assert model.n_iter_ == MOST_STEPS
-    assert 1e-9 < model._model.precision < 1e-6
+    assert 1e-9 < model._low_rank.precision < 1e-6
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -132,7 +132,7 @@ def test_auto_solves_directly_where_steps_run_out(monkeypatch, n_jobs, recwarn):
 def test_auto_keeps_what_steps_that_ran_out_have_left_where_direct_has_no_memory(monkeypatch):
     monkeypatch.setattr("skewridge.ridge.cg.MOST_STEPS", 2)
     X, y, _, settings = unequally_weighted()
-    limit = int(0.9 * fit_bytes("direct", 150, FitSize(*X.shape, 1, X.size), 1))
+    limit = int(0.9 * fit_bytes("direct", 150, FitSize(*X.shape, X.size), 1))
     with pytest.warns(UserWarning, match="Conjugate gradients ended after 2 steps"):
         model = AdaptiveKernelRidge(memory_limit=limit, **settings).fit(X, y)
     assert model.solver_ == "cg"
@@ -153,7 +153,7 @@ def test_nothing_to_solve_is_solved(recwarn, X, y):
 
 
 def test_the_cheaper_solver_is_expected_from_thousands_of_centres_on():
-    wish, rows = CenterSettings(), FitSize(200_000, 8, 1, 1_600_000)
+    wish, rows = CenterSettings(), FitSize(200_000, 8, 1_600_000)
     assert using(budget=Budget(1e11))(solver_of)(wish, rows, 1000, 1e-6) == "direct"
     assert using(budget=Budget(1e11))(solver_of)(wish, rows, 10_000, 1e-6) == "cg"
     assert using(budget=Budget(1e11))(solver_of)(wish, rows, 3000, 1e-4) == "cg"

@@ -12,7 +12,7 @@ from skewridge._messages import listed, plain
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.plan import nodes_for, width_of
-from skewridge.centers.ladder import most_tried
+from skewridge.centers.choose import most_tried
 from skewridge.features.forms import FAR, reach
 from skewridge.metrics import figures, rare_slices
 from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes

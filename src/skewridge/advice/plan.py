@@ -14,11 +14,10 @@ from skewridge._messages import plain
 from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
 from skewridge.cells.local import LEARNING_ROWS
+from skewridge.centers.choose import candidates_to_try, most_tried
 from skewridge.centers.cross_validation import pass_work
-from skewridge.centers.ladder import ladder_steps, most_tried
 from skewridge.centers.planning import VALUE_WORK, FitSize, most_centers, n_bytes
-from skewridge.centers.rows import SAMPLE_ROWS
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.rows import SAMPLE_ROWS, CenterSettings
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import using
 from skewridge.execution.memory import Budget
@@ -233,7 +232,7 @@ def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
 def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers: int) -> Cost:
     """The most centres that would be tried or were given; the fit's own pass over the rows."""
     given = None if n_centers == "auto" else min(check_integer("n_centers", n_centers, 1, also=" or 'auto'"), n_rows)
-    settings, size = CenterSettings(n_centers=given), FitSize(n_rows, d, n_outputs=1, held=n_rows * d)
+    settings, size = CenterSettings(n_centers=given), FitSize(n_rows, d, held=n_rows * d)
     try:
         with using(budget=budget):
             most, fits = most_centers(n_rows, size, settings), True
@@ -268,13 +267,13 @@ def _learning_work(n_rows: int, n_features: int, n_steps: int, n_searched: int =
 def _level_one_work(
     n_rows: int, d: int, settings: CenterSettings, most: int, workers: int, n_steps: int = N_STEPS
 ) -> float:
-    """Learning, every candidate of the ladder with its five folds, and the fit."""
+    """Learning, every candidate with its five folds, and the fit."""
     n, width = min(n_rows, SAMPLE_ROWS), 2 * d
 
     def sums(n_rows: int, rank: float) -> float:
         return 1.2 * n_rows * rank**2 + 2.0 * rank**3 + _values_work(n_rows, rank, width)
 
-    steps = ladder_steps(settings, n, n - n // N_FOLDS, most)
+    steps = candidates_to_try(settings, n, n - n // N_FOLDS, most)
     ranks = [min(1.25 * m, n) for m, _ in steps]
     m = settings.n_centers or max(m for m, _ in steps)
     choosing = sum(sums(n, rank) + 6.0 * N_FOLDS * rank**3 for rank in ranks)

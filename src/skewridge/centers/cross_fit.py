@@ -1,50 +1,53 @@
-"""Level 1 of two levels: two fits, each to one half of the rows, and their values at the other half."""
+"""Values at every row by fits that have not seen it: level 1 of two levels, and a first estimate for slicing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.fit import make_system, solve_system
-from skewridge.centers.global_fit import choose_for, rows_to_fit
-from skewridge.centers.ladder import Choice
-from skewridge.centers.model import GlobalModel, Predictor
-from skewridge.centers.rows import SAMPLE_ROWS, TrainingRows
-from skewridge.centers.settings import CenterSettings
-from skewridge.centers.tuning import CenterTuning, describe
+from skewridge.centers.choose import CenterTuning, Choice, choose, describe, scale_kernel
+from skewridge.centers.cross_validation import Candidate, cross_validator
+from skewridge.centers.fit import N_PARTS, GlobalModel, fit_halves, left_out_values
+from skewridge.centers.planning import affordable_threads, most_centers, size_of
+from skewridge.centers.rows import CenterSettings, TrainingRows, training_rows
 from skewridge.execution.blas import one_blas_thread
-from skewridge.execution.chunked import RowData, through
-from skewridge.execution.context import using
+from skewridge.execution.chunked import RowData, prefetch, through
+from skewridge.execution.context import current, using
 from skewridge.execution.passes import map_rows
 from skewridge.execution.progress import stage
-from skewridge.features.scaling import prediction_bounds, range_rows
-from skewridge.kernels import Kernel, make_kernel
+from skewridge.features.scaling import range_rows, standard_scaling
+from skewridge.kernels import make_kernel
+from skewridge.response.slices import check_slice_rule
 
-N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a row's own response
+FIRST_KERNEL, FIRST_ROWS = "matern32", 20_000  # of first estimates, and rows that they are fitted to
+FIRST_CANDIDATES = tuple((m, adapt) for m in (50, 100, 200) for adapt in (0.5, 0.8, 0.0))
 
 
 @dataclass(frozen=True)
 class CrossFit:
-    """The mean of two half fits, and at every training row the value of the one that has not seen it.
+    """The mean of two half fits, and values (N, 1), at every training row that of the one that has not seen it.
 
     There is no fit to all rows: it would be nearer to the responses of rare rows than these values
     are, and what local fits have learned of the values would not hold for it.
-
-    Attributes
-    ----------
-    choice : Choice, the candidate, its penalty and the scores that led to it
-    tuning : CenterTuning, the same for people
-    model : GlobalModel, with the centres of both fits
-    values : (N, p) array, in units of y
     """
 
     choice: Choice
     tuning: CenterTuning
     model: GlobalModel
     values: FloatArray
+
+
+def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, CenterSettings, int | None]:
+    """Learn scales and choose; return settings and threads as so many rows and the memory allow, too."""
+    size, n_distinct = size_of(rows), len(rows.candidates)
+    if settings.n_centers is not None:
+        settings = replace(settings, n_centers=min(settings.n_centers, n_distinct))
+    most = most_centers(n_distinct, size, settings)
+    n_threads = affordable_threads(size, settings, most)
+    with using(n_jobs=n_threads):
+        return current().value("choice", lambda: choose(rows, settings, most)), settings, n_threads
 
 
 def cross_fit(
@@ -58,16 +61,11 @@ def cross_fit(
     groups: IntArray | None = None,
     seed: int,
 ) -> CrossFit:
-    """Learn scales, choose centres and penalty, and fit to either half of the rows.
+    """Learn scales, choose centres and penalty, and fit to either half of the rows; arguments as in ``fit_global``.
 
-    Distinct rows are dealt to two folds, which share the slices of the response out; rows with
-    equal x, and groups, share a fold. A row's value is that of the fit to the other fold, centres drawn there,
-    with the scales, number of centres, adaptive share and penalty that all rows chose.
-
-    Parameters
-    ----------
-    X, Y, weights, settings, scores, scoring, groups, seed : as in
-        :func:`~skewridge.centers.global_fit.fit_global`
+    Distinct rows are assigned to two folds, which share the slices of the response out; rows with equal x, and groups,
+    share a fold. A row's value is that of the fit to the other fold, centres drawn there, with the scales, number of
+    centres, adaptive share and penalty that all rows chose.
 
     Examples
     --------
@@ -78,7 +76,7 @@ def cross_fit(
     True
     """
     with one_blas_thread():
-        rows = rows_to_fit(X, Y, weights, settings, seed=seed, scores=scores, groups=groups)
+        rows = training_rows(X, Y, weights, settings, seed=seed, scores=scores, groups=groups)
         choice, settings, n_threads = choose_for(rows, settings)
         with using(n_jobs=n_threads), stage("cross-fitting"):
             return cross_fit_rows(rows, choice, settings, scoring=scoring)
@@ -94,70 +92,80 @@ def cross_fit_folds(
     seed: int,
 ) -> IntArray:
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
-    rows = rows_to_fit(X, Y, weights, settings, seed=seed, groups=groups).in_folds(N_PARTS)
-    return rows.candidates.folds[rows.candidates.member].astype(np.int64)
+    candidates = training_rows(X, Y, weights, settings, seed=seed, groups=groups).candidates.in_folds(N_PARTS)
+    return candidates.folds[candidates.member].astype(np.int64)
 
 
-def cross_fit_rows(
-    rows: TrainingRows,
-    choice: Choice,
-    settings: CenterSettings,
-    *,
-    scoring: str = "mse",
-) -> CrossFit:
+def cross_fit_rows(rows: TrainingRows, choice: Choice, settings: CenterSettings, *, scoring: str = "mse") -> CrossFit:
     """Cross-fit rows as was chosen."""
-    rows, Z = rows.in_folds(N_PARTS), through(choice.transform, rows.X)
-    name = choice.candidate.kernel
-    kernel = make_kernel(name, range_rows(name, Z), choice.candidate.bandwidth, settings.degree)
-    low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
-    parts = [_part(rows, Z, kernel, choice, settings, fold=f) for f in range(N_PARTS)]
-    predictors = [Predictor(kernel.product(own, coef), mean, low, high) for own, coef, mean in parts]
-    centers = np.vstack([own for own, _, _ in parts])
-    values = _values(rows, Z, predictors)
-    n_sample = min(len(rows.candidates), SAMPLE_ROWS)
-    return CrossFit(
-        choice=choice,
-        tuning=describe(choice, len(centers) // N_PARTS, rows.units, n_sample, scoring),
-        model=GlobalModel(
-            transform=choice.transform,
-            centers=centers,
-            coef=np.hstack([coef for _, coef, _ in parts]) / N_PARTS,
+    rows = replace(rows, candidates=rows.candidates.in_folds(N_PARTS))
+    Z, candidate = through(choice.transform, rows.X), choice.candidate
+    kernel = make_kernel(candidate.kernel, range_rows(candidate.kernel, Z), candidate.bandwidth, settings.degree)
+    halves = fit_halves(rows, Z, kernel, choice, settings)
+    model = replace(
+        halves[0],
+        centers=np.vstack([half.centers for half in halves]),
+        coef=np.hstack([half.coef for half in halves]) / N_PARTS,
+        intercepts=np.mean([half.intercepts for half in halves], axis=0),
+    )
+    values = _values(rows, Z, halves, "cross-fit")
+    return CrossFit(choice, describe(choice, len(model.centers) // N_PARTS, rows, scoring), model, values)
+
+
+def _values(rows: TrainingRows, Z: RowData, models: list[GlobalModel], label: str) -> FloatArray:
+    """Every row's value by the fit without its fold, (N, 1)."""
+    folds = rows.candidates.folds[rows.candidates.member]
+    found = map_rows(lambda Z, folds: left_out_values(models, Z, folds), [Z, folds], label)
+    return np.concatenate(list(found))
+
+
+def first_estimate(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> FloatArray:
+    """Return cross-fitted estimates of E[Y | x], (N, 1), by adaptive centres and five folds.
+
+    Slicing these instead of y does not favour rows for the noise in them. Folds depend on the rows and the seed alone.
+    Features are standardised, one common scale is learned. Where distinct rows are too few it is Y itself. Estimates
+    stay between edges that are given for the response.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 1))
+    >>> truth, noise = np.sin(5 * X), 0.3 * rng.normal(size=(200, 1))
+    >>> estimate = first_estimate(X, truth + noise, np.ones(200), "auto", seed=0)
+    >>> bool(np.mean((estimate - truth) ** 2) < 0.2 * np.mean(noise**2))
+    True
+    """
+    settings = CenterSettings(scale_features="standard", bounds=None)
+    rows = training_rows(X, Y, weights, settings, seed=seed)
+    values = _first_values(rows, settings) if rows.can_choose else Y
+    edges = None if isinstance(rule, str) else check_slice_rule(rule)
+    return np.clip(values, edges[0], edges[-1]) if isinstance(edges, np.ndarray) else values
+
+
+def _first_values(rows: TrainingRows, settings: CenterSettings) -> FloatArray:
+    """The best of the candidates, cross-fitted, in the units of y, (N, 1)."""
+    standard = standard_scaling(rows.X, rows.weights)
+    prefetch(rows.X, rows.candidates.rows[:FIRST_ROWS])
+    validate = cross_validator(rows, FIRST_ROWS, settings)
+    _, bandwidth, _ = scale_kernel(FIRST_KERNEL, validate.sample, settings, rows.seed, standard)
+    validate = replace(validate, X=standard(validate.X))
+    candidates = (Candidate(FIRST_KERNEL, m, adapt, bandwidth) for m, adapt in FIRST_CANDIDATES)
+    best = min(map(validate, candidates), key=lambda score: score.risk)
+    kernel = validate.kernel(best.candidate)
+    drawn, basis, sums = validate.summed(best.candidate, kernel)
+    models = [
+        GlobalModel(
+            transform=standard,
+            centers=basis.centers,
+            coef=basis.dual(beta[0]),
             kernel=kernel,
-            intercepts=np.mean([intercepts for _, _, intercepts in parts], axis=0),
-            low=low,
-            high=high,
+            intercepts=intercepts,
+            low=rows.low,
+            high=rows.high,
             means=rows.means,
             units=rows.units,
-        ),
-        values=values * rows.units + rows.means,
-    )
-
-
-def _values(rows: TrainingRows, Z: RowData, predictors: list[Predictor]) -> FloatArray:
-    """Every row's value by the fit that has not seen it, (N, p)."""
-    n_outputs, folds = rows.Y.shape[1], rows.candidates.folds[rows.candidates.member]
-
-    def values(Z: FloatArray, own: npt.NDArray[np.int8]) -> FloatArray:
-        out = np.empty((len(Z), n_outputs))
-        for fold in np.unique(own):
-            out[own == fold] = predictors[fold].predict(Z[own == fold])
-        return out
-
-    return np.concatenate(list(map_rows(values, [Z, folds], "cross-fit")))
-
-
-def _part(
-    rows: TrainingRows,
-    Z: RowData,
-    kernel: Kernel,
-    choice: Choice,
-    settings: CenterSettings,
-    *,
-    fold: int,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Centres, coefficients and intercepts of the fit to the rows outside a fold; to all where there are none."""
-    outside = fold if np.any(rows.candidates.folds != fold) else -1
-    intercept = settings.fit_intercept
-    system = make_system(rows, Z, kernel, choice.candidate, choice.penalty, fit_intercept=intercept, fold=outside)
-    solved = solve_system(system, settings)
-    return system.basis.centers, system.basis.dual(solved.beta), system.intercepts
+        )
+        for beta, intercepts in validate.fold_fits(drawn, basis, sums, np.array([best.penalty]))
+    ]
+    return _values(rows, through(standard, rows.X), models, "pilot")

@@ -1,216 +1,196 @@
-"""A low-rank model with chosen centres: draw them, sum over all rows, solve, look who dominates."""
+"""A low-rank model with chosen centres: draw them, sum over all rows, solve, look which rows dominate."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.cross_validation import Candidate
-from skewridge.centers.model import LowRankModel
+from skewridge._typing import FloatArray, IntArray, PicklesFields
+from skewridge.centers.choose import Choice, Transform
 from skewridge.centers.planning import holds_direct, size_of, solver_of
-from skewridge.centers.rows import TrainingRows
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.rows import CenterSettings, TrainingRows
 from skewridge.execution.chunked import RowData
-from skewridge.execution.passes import predict_rows
-from skewridge.features.scaling import prediction_bounds, range_rows, variances
-from skewridge.kernels import Kernel, make_kernel
-from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
+from skewridge.features.forms import ScaledForms
+from skewridge.features.scaling import variances
+from skewridge.kernels import Kernel, Product
+from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, lower_solve, squared_columns
 from skewridge.ridge.cg import NormalEquations, conjugate_inverse, conjugate_solve, is_solved, preconditioner
 from skewridge.ridge.diagnostics import NEGLIGIBLE, THRESHOLD, dominating_rows, influence_candidates, typical_size
 from skewridge.ridge.low_rank import Basis, make_basis, ridge_factor, sum_features
 
-SUSPECTS_PRECISION = 1e-2  # of the leverages of suspects by conjugate gradients
-DOUBT = 5.0  # by which pulls that are estimated by the centres may be too small
+N_PARTS = 2  # more folds leak more: the values of rows in other folds hold a row's own response
+LEVERAGE_PRECISION = 1e-2  # of the leverages of rows that may dominate, by conjugate gradients
+DOUBT = 5.0  # by which influence that is estimated by the centres may be too small
 
 
 @dataclass(frozen=True)
-class System:
-    """(F'wF + ridge) beta = F'w(Y - intercepts), to be solved; the ridge is N penalty.
+class GlobalModel(PicklesFields):
+    """g(x) = clip(intercepts + sum_i coef_i k(transform x, centers_i)) * units + means: level 1, as it predicts.
 
-    Attributes
-    ----------
-    basis : Basis of the centres
-    centers : (r,) array, their places among the rows
-    center_weights : (r,) array, how many rows each stands for
-    rows : TrainingRows
-    X : (N, D) rows as the kernel sees them
-    weights : (N,) array; rows of weight 0 do not take part
-    intercepts : (p,) array
-    penalty : float
-    n_drawn : int, centres before those that others explain were dropped
+    transform, what rows go through first; centers (m, D), transformed; coef (1, m); intercepts, means, units and the
+    bounds low, high, each (1,).
+    """
+
+    transform: Transform
+    centers: FloatArray
+    coef: FloatArray
+    kernel: Kernel
+    intercepts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    means: FloatArray
+    units: FloatArray
+
+    @cached_property
+    def product(self) -> Product:
+        """x -> k(x, centers) @ coef', prepared once."""
+        return self.kernel.product(self.centers, self.coef)
+
+    def predict(self, X: FloatArray, product: Product | None = None) -> FloatArray:
+        """Predict one block of rows, (n, 1), by another product, in single precision, where one is given."""
+        return self.predict_transformed(self.transform(X), product)
+
+    def predict_transformed(self, Z: FloatArray, product: Product | None = None) -> FloatArray:
+        """Predict one block of rows that went through the transform, (n, 1)."""
+        product = self.product if product is None else product
+        return np.clip(product(Z) + self.intercepts, self.low, self.high) * self.units + self.means
+
+    @property
+    def row_work(self) -> float:
+        """Operations of predicting a row."""
+        return 60.0 * self.coef.size
+
+    @property
+    def column_scale(self) -> FloatArray:
+        """Every column's scale, (d,): the root of the sum of squares over its forms."""
+        transform = self.transform
+        return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
+
+
+@dataclass(frozen=True)
+class LowRankModel:
+    """f(x) = F(x) beta + intercept in units of the responses' size, beta (1, r), and its posterior.
+
+    rows (r,), the centres' places; factor (r, r), the Cholesky factor of F'wF + ridge, or of the centres' estimate of
+    it; n_rows, the sum of the weights; spread (1,), the responses' deviation; n_steps, precision of conjugate
+    gradients, None where there were none.
     """
 
     basis: Basis
-    centers: IntArray
-    center_weights: FloatArray
-    rows: TrainingRows
-    X: RowData
-    weights: FloatArray
-    intercepts: FloatArray
-    penalty: float
-    n_drawn: int
-
-    @property
-    def n_rows(self) -> float:
-        """The sum of the weights."""
-        return float(self.weights.sum())
-
-    @property
-    def ridge(self) -> float:
-        """N penalty."""
-        return self.penalty * self.n_rows
-
-
-@dataclass(frozen=True)
-class Solved:
-    """The solution, the factor of F'wF + ridge or of its estimate, and the steps it took."""
-
+    rows: IntArray
     beta: FloatArray
+    intercepts: FloatArray
     factor: FloatArray
-    normal: NormalEquations | None = None
+    n_rows: float
+    spread: FloatArray
     n_steps: int | None = None
     precision: float = 0.0
 
-    @property
-    def is_done(self) -> bool:
-        """True if the solver converged."""
-        return self.n_steps is None or is_solved(self.n_steps, self.precision)
+    def std(self, Z: FloatArray) -> FloatArray:
+        """Posterior deviation of f over that of the noise, (n, 1): (F'(F'wF + ridge)^-1 F + 1/N)^1/2."""
+        leverages = np.sum(lower_solve(self.factor, self.basis.features(Z)) ** 2, axis=1)
+        return np.sqrt(leverages + 1.0 / self.n_rows)[:, None]
 
 
-def make_system(
-    rows: TrainingRows,
-    X: RowData,
-    kernel: Kernel,
-    candidate: Candidate,
-    penalty: float,
-    *,
-    fit_intercept: bool,
-    fold: int = -1,
-) -> System:
-    """Draw the centres outside a fold (-1: from all rows); the fold's rows get weight 0."""
-    candidates, weights = rows.candidates, rows.weights
-    drawn = candidates.draw(candidate.n_centers, candidate.adapt, fold)
-    centers = candidates.rows[drawn]
-    basis = make_basis(kernel, X[centers])
+def fit_centers(
+    rows: TrainingRows, Z: RowData, kernel: Kernel, choice: Choice, settings: CenterSettings, fold: int = -1
+) -> LowRankModel:
+    """Draw the centres outside a fold (-1: from all rows) and solve (F'wF + N penalty) beta = F'w(Y - intercepts).
+
+    Z are the rows as the kernel sees them; the fold's have weight 0. "auto" solves again directly where steps of
+    conjugate gradients ran out and the memory allows.
+    """
+    candidates, weights, penalty = rows.candidates, rows.weights, choice.penalty
+    drawn = candidates.draw(choice.candidate.n_centers, choice.candidate.adapt, fold)
+    basis = make_basis(kernel, Z[candidates.rows[drawn]])
+    kept = drawn[basis.kept]
     if fold >= 0:
         weights = weights * (candidates.folds[candidates.member] != fold)
-    share = weights.sum() / rows.weights.sum()
-    return System(
-        basis=basis,
-        centers=centers[basis.kept],
-        center_weights=candidates.center_weights(drawn[basis.kept]) * share,
-        rows=rows,
-        X=X,
-        weights=weights,
-        intercepts=np.average(rows.Y, axis=0, weights=weights) * fit_intercept,
-        penalty=penalty,
-        n_drawn=len(drawn),
+    n_rows, places = float(weights.sum()), candidates.rows[kept]
+    intercepts = np.average(rows.Y, axis=0, weights=weights) * settings.fit_intercept
+    spread = np.sqrt(variances(rows.Y, weights))
+    size, ridge = size_of(rows), penalty * n_rows
+    if solver_of(settings, size, len(drawn), penalty) == "cg":
+        center_weights = candidates.center_weights(kept) * (n_rows / rows.weights.sum())
+        factor = preconditioner(basis, ridge, center_weights)
+        normal = NormalEquations(basis, Z, weights, ridge, factor)
+        beta, n_steps, precision = conjugate_solve(normal, rows.Y - intercepts)
+        if is_solved(n_steps, precision) or settings.solver == "cg" or not holds_direct(len(drawn), size):
+            return LowRankModel(basis, places, beta, intercepts, factor, n_rows, spread, n_steps, precision)
+        del factor, normal  # these matrices are not in the plan
+    sums = sum_features(basis, Z, rows.Y, weights, "fit", penalty)
+    factor = ridge_factor(sums.gram, ridge)
+    beta = cholesky_solve(factor, sums.moments(intercepts))
+    return LowRankModel(basis, places, beta, intercepts, factor, n_rows, spread)
+
+
+def as_predictor(found: LowRankModel, rows: TrainingRows, transform: Transform) -> GlobalModel:
+    """The model as it predicts, in the units of y."""
+    basis = found.basis
+    return GlobalModel(
+        transform=transform,
+        centers=basis.centers,
+        coef=basis.dual(found.beta),
+        kernel=basis.kernel,
+        intercepts=found.intercepts,
+        low=rows.low,
+        high=rows.high,
+        means=rows.means,
+        units=rows.units,
     )
 
 
-def solve_system(system: System, settings: CenterSettings) -> Solved:
-    """Solve; "auto" does it again directly where steps ran out and the memory allows."""
-    size = size_of(system.rows)
-    if solver_of(settings, size, system.n_drawn, system.penalty) == "cg":
-        solved = _conjugate(system)
-        again = settings.solver == "auto" and holds_direct(system.n_drawn, size)
-        if solved.is_done or not again:
-            return solved
-        del solved  # its matrices are not in the plan
-    return _direct(system)
+def fit_halves(
+    rows: TrainingRows, Z: RowData, kernel: Kernel, choice: Choice, settings: CenterSettings
+) -> list[GlobalModel]:
+    """For each of two folds the fit to the rows outside it; to all where there are none."""
+    folds, models = rows.candidates.folds, list[GlobalModel]()
+    for fold in range(N_PARTS):
+        outside = fold if np.any(folds != fold) else -1
+        found = fit_centers(rows, Z, kernel, choice, settings, outside)
+        models.append(as_predictor(found, rows, choice.transform))
+    return models
 
 
-def _direct(system: System) -> Solved:
-    sums = sum_features(system.basis, system.X, system.rows.Y, system.weights, "fit", system.penalty)
-    factor = ridge_factor(sums.gram, system.ridge)
-    return Solved(cholesky_solve(factor, sums.moments(system.intercepts)), factor)
+def left_out_values(models: Sequence[GlobalModel], Z: FloatArray, folds: npt.NDArray[np.int8]) -> FloatArray:
+    """The values of transformed rows by the fits without their folds, (n, 1)."""
+    out = np.empty((len(Z), 1))
+    for fold in np.unique(folds):
+        out[folds == fold] = models[fold].predict_transformed(Z[folds == fold])
+    return out
 
 
-def _conjugate(system: System) -> Solved:
-    factor = preconditioner(system.basis, system.ridge, system.center_weights)
-    normal = NormalEquations(system.basis, system.X, system.weights, system.ridge, factor)
-    beta, n_steps, precision = conjugate_solve(normal, system.rows.Y - system.intercepts)
-    return Solved(beta, factor, normal, n_steps, precision)
+def noise_level(found: LowRankModel, rows: TrainingRows, residual: FloatArray, ridge: float, level: bool) -> float:
+    """The standard deviation of the noise: residuals, (N, 1), over the degrees of freedom left."""
+    inverse = float(squared_columns(lower_inverse(found.factor.copy())).sum())
+    freedom = len(found.factor) - ridge * inverse + level
+    return float(np.sqrt(rows.weights @ residual**2 / max(found.n_rows - freedom, 1.0))[0])
 
 
-def fit_model(
-    rows: TrainingRows,
-    X: RowData,
-    candidate: Candidate,
-    penalty: float,
-    settings: CenterSettings,
-) -> LowRankModel:
-    """Draw the centres from all rows, sum over all rows, solve, and look for rows that dominate.
-
-    ``X`` are the rows as the kernel sees them.
-    """
-    name, span = candidate.kernel, range_rows(candidate.kernel, X)
-    kernel = make_kernel(name, span, candidate.bandwidth, settings.degree)
-    intercept = settings.fit_intercept
-    system = make_system(rows, X, kernel, candidate, penalty, fit_intercept=intercept)
-    solved = solve_system(system, settings)
-    residual = _residuals(system, solved)
-    low, high = prediction_bounds(settings.bounds, rows.Y, rows.means, rows.units)
-    dominant, pulls = _dominant(system, solved, residual, intercept)
-    return LowRankModel(
-        basis=system.basis,
-        rows=system.centers,
-        beta=solved.beta,
-        intercepts=system.intercepts,
-        factor=solved.factor,
-        noise=_noise(system, solved, residual, intercept),
-        spread=np.sqrt(variances(rows.Y, rows.weights)),
-        n_rows=system.n_rows,
-        low=low,
-        high=high,
-        dominant=dominant,
-        pulls=pulls,
-        n_steps=solved.n_steps,
-        precision=solved.precision,
-    )
-
-
-def _residuals(system: System, solved: Solved) -> FloatArray:
-    basis = system.basis
-    product = basis.kernel.product(basis.centers, basis.dual(solved.beta))
-    work = 60.0 * product.coef.size
-    fitted = predict_rows(product, system.X, "residuals", work)
-    return system.rows.Y - system.intercepts - fitted
-
-
-def _noise(system: System, solved: Solved, residual: FloatArray, fit_intercept: bool) -> FloatArray:
-    """The standard deviation of the noise, (p,): residuals over the degrees of freedom left."""
-    inverse = float(squared_columns(lower_inverse(solved.factor.copy())).sum())
-    freedom = len(solved.factor) - system.ridge * inverse + fit_intercept
-    return np.sqrt(system.weights @ residual**2 / max(system.n_rows - freedom, 1.0))
-
-
-def _dominant(
-    system: System,
-    solved: Solved,
-    residual: FloatArray,
-    fit_intercept: bool,
+def find_dominating(
+    found: LowRankModel, rows: TrainingRows, Z: RowData, residual: FloatArray, ridge: float, level: bool
 ) -> tuple[IntArray, FloatArray]:
-    """Rows that pull some output's fit after them, culprits first, and how far.
+    """Rows that pull the fit after them, culprits first, and by how many typical residuals they move it.
 
-    1/N of a row's leverage is the intercept's. Where the factor is an estimate (with "cg")
-    and finds any, or nearly, they are looked at without it.
+    1/N of a row's leverage is the intercept's. Where the factor is an estimate (with "cg") and finds any, or nearly,
+    they are looked at without it.
     """
-    Y, level = system.rows.Y, fit_intercept / system.n_rows
-    found: dict[int, float] = {}  # in the order of their naming
-    for y, r in zip(Y.T, residual.T, strict=True):
-        places = influence_candidates(y, r)
-        features = system.basis.features(system.X[places])
-        spread = max(typical_size(r), NEGLIGIBLE * typical_size(y))
-        errors, weights = (r[places], y[places] - np.median(y)), system.weights[places]
-        hat = (features @ cholesky_solve(solved.factor, features.copy()).T + level) * weights
-        threshold = THRESHOLD if solved.normal is None else THRESHOLD / DOUBT
-        which, pulls = dominating_rows(*errors, hat, spread, threshold)
-        if solved.normal is not None and len(which):
-            inverse = conjugate_inverse(solved.normal, features, SUSPECTS_PRECISION)
-            which, pulls = dominating_rows(*errors, (features @ inverse.T + level) * weights, spread)
-        for place, pull in zip(places[which], pulls, strict=True):
-            found[int(place)] = max(pull, found.get(int(place), 0.0))
-    return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
+    y, r = rows.Y[:, 0], residual[:, 0]
+    places = influence_candidates(y, r)
+    features, weights = found.basis.features(Z[places]), rows.weights[places]
+    errors, spread = (r[places], y[places] - np.median(y)), max(typical_size(r), NEGLIGIBLE * typical_size(y))
+    hat = (features @ cholesky_solve(found.factor, features.copy()).T + level / found.n_rows) * weights
+    if found.n_steps is None:
+        which, influence = dominating_rows(*errors, hat, spread)
+        return places[which], influence
+    which, influence = dominating_rows(*errors, hat, spread, THRESHOLD / DOUBT)
+    if len(which):
+        normal = NormalEquations(found.basis, Z, rows.weights, ridge, found.factor)
+        inverse = conjugate_inverse(normal, features, LEVERAGE_PRECISION)
+        hat = (features @ inverse.T + level / found.n_rows) * weights
+        which, influence = dominating_rows(*errors, hat, spread)
+    return places[which], influence

@@ -1,33 +1,70 @@
-"""The rows of a fit on centres: as they came, responses in units of their size, candidates."""
+"""The rows of a fit on centres and its settings: responses in units of their size, distinct rows as candidates."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.features.scaling import unit_responses
+from skewridge.features.forms import FeatureForms
+from skewridge.features.scaling import prediction_bounds, unit_responses
+from skewridge.kernels import BANDWIDTH_FREE
 from skewridge.response.sampling import CandidateRows, candidate_rows
+from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel
 
 SAMPLE_ROWS = 50_000  # scales are learned, and candidates cross-validated, on so many at most
 FEWEST_ROWS = 10  # nothing is chosen by fewer distinct rows
 
+Bounds = str | tuple[float | None, float | None] | None  # "auto", none, or the ends
+Collapsed = tuple[FloatArray, FloatArray, FloatArray]  # mean responses (n, 1), weights (n,), squares within (n,)
+
+
+@dataclass(frozen=True)
+class CenterSettings:
+    """The settings of a fit on centres, as AdaptiveKernelRidge has them; None is to be chosen.
+
+    ``forms`` of the columns are taken instead of the rows' own, ``learned`` over all of these instead of learning;
+    ``guides`` is for :func:`~skewridge.centers.cross_fit.cross_fit`, whose values local fits see and correct: fewer
+    candidates, and only halves are fitted.
+    """
+
+    n_centers: int | None = None
+    adapt: float | None = None
+    slices: object = "auto"
+    kernels: tuple[str, ...] = ("matern32",)
+    bandwidth: float | str = "auto"
+    degree: int = 3
+    penalty: float | str = "auto"
+    fit_intercept: bool = True
+    scale_features: str | None = "learn"
+    solver: str = "auto"
+    bounds: Bounds = "auto"
+    forms: FeatureForms | None = None
+    learned: LearnedKernel | None = None
+    guides: bool = False
+    n_steps: int = N_STEPS
+
+    @property
+    def cross_validates(self) -> bool:
+        """True if folds have something to choose."""
+        given = self.n_centers is not None and self.adapt is not None and len(self.kernels) == 1
+        return not given or self.penalty == "auto"
+
+    @property
+    def chooses(self) -> bool:
+        """True if anything is chosen, or scales or a bandwidth learned."""
+        learns = self.scale_features == "learn" or self.bandwidth == "auto"
+        return self.cross_validates or (learns and not set(self.kernels) <= set(BANDWIDTH_FREE))
+
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows of a fit.
+    """The rows of a fit, X (N, d) as they came, and responses Y (N, 1), y = Y * units + means.
 
-    Attributes
-    ----------
-    X : (N, d) rows, without any scaling
-    Y : (N, p) array, responses in units of their size, centred where there is an intercept
-    weights : (N,) array, how often every row occurs
-    scores : (N,) array, how much a row's squared error counts; None where all count alike
-    candidates : CandidateRows, the distinct rows
-    means, units : (p,) arrays, y = Y * units + means
-    seed : int
+    weights (N,), how often a row occurs; scores (N,), how much its squared error counts, None: all alike; means, units
+    (1,); low, high (1,), what predictions of Y stay between.
     """
 
     X: RowData
@@ -37,6 +74,8 @@ class TrainingRows:
     candidates: CandidateRows
     means: FloatArray
     units: FloatArray
+    low: FloatArray
+    high: FloatArray
     seed: int
 
     @property
@@ -44,70 +83,36 @@ class TrainingRows:
         """True if there are enough rows, and responses that differ, to choose anything by."""
         return len(self.candidates) >= FEWEST_ROWS and bool(np.ptp(self.Y, axis=0).any())
 
-    def in_folds(self, n_folds: int) -> TrainingRows:
-        """The rows in another number of folds."""
-        return replace(self, candidates=self.candidates.in_folds(n_folds))
-
 
 def training_rows(
     X: RowData,
     Y: FloatArray,
     weights: FloatArray,
+    settings: CenterSettings,
     *,
-    slices: object,
-    fit_intercept: bool,
     seed: int,
     scores: FloatArray | None = None,
     groups: IntArray | None = None,
 ) -> TrainingRows:
-    """Find the distinct rows and put responses, (N, p), in units of their size."""
-    unit, means, units = unit_responses(Y, weights, fit_intercept)
-    return TrainingRows(
-        X=X,
-        Y=unit,
-        weights=weights,
-        scores=scores,
-        candidates=candidate_rows(X, Y, weights, slices, seed, groups=groups),
-        means=means,
-        units=units,
-        seed=seed,
-    )
+    """Find the distinct rows and put responses, (N, 1), in units of their size, centred where there is an intercept."""
+    unit, means, units = unit_responses(Y, weights, settings.fit_intercept)
+    low, high = prediction_bounds(settings.bounds, unit, means, units)
+    candidates = candidate_rows(X, Y, weights, settings.slices, seed, groups=groups)
+    return TrainingRows(X, unit, weights, scores, candidates, means, units, low, high, seed)
 
 
-@dataclass(frozen=True)
-class CollapsedRows:
-    """One row for every distinct x: mean responses, total weights, and what is lost by it.
-
-    Attributes
-    ----------
-    Y : (n, p) array, weighted means
-    weights : (n,) array, totals
-    within : (n, p) array, sums of w_i (y_i - mean)^2
-    """
-
-    Y: FloatArray
-    weights: FloatArray
-    within: FloatArray
-
-
-def collapse(candidates: CandidateRows, Y: FloatArray, weights: FloatArray) -> CollapsedRows:
+def collapse(candidates: CandidateRows, Y: FloatArray, weights: FloatArray) -> Collapsed:
     """Collapse rows with equal x: sum w_i (y_i - f)^2 = W (mean - f)^2 + within for every f.
 
     Examples
     --------
     >>> import numpy as np
     >>> X, Y, w = np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2)
-    >>> found = collapse(candidate_rows(X, Y, w, "scott", seed=0), Y, w)
-    >>> found.Y, found.weights, found.within
-    (array([[2.]]), array([2.]), array([[2.]]))
+    >>> collapse(candidate_rows(X, Y, w, "scott", seed=0), Y, w)
+    (array([[2.]]), array([2.]), array([2.]))
     """
     if len(candidates) == len(Y):
-        rows = candidates.rows
-        return CollapsedRows(Y[rows], weights[rows], np.zeros((len(rows), Y.shape[1])))
+        return Y[candidates.rows], weights[candidates.rows], np.zeros(len(Y))
     means = candidates.means(Y, weights)
-    spread = weights[:, None] * (Y - means[candidates.member]) ** 2
-    return CollapsedRows(
-        Y=means,
-        weights=candidates.sums(weights),
-        within=np.column_stack([candidates.sums(column) for column in spread.T]),
-    )
+    squares = weights * (Y - means[candidates.member])[:, 0] ** 2
+    return means, candidates.sums(weights), candidates.sums(squares)

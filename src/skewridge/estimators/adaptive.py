@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_weights, is_auto, is_lazy, warn_user
+from skewridge.centers.choose import Choice
 from skewridge.centers.cross_validation import Candidate
-from skewridge.centers.global_fit import GlobalPredictor, fit_again, fit_global
-from skewridge.centers.ladder import Choice
-from skewridge.centers.settings import CenterSettings
-from skewridge.centers.tuning import concerns
+from skewridge.centers.fit import GlobalModel, LowRankModel
+from skewridge.centers.global_fit import concerns, fit_again, fit_global
+from skewridge.centers.rows import CenterSettings
 from skewridge.estimators.base import (
     KERNEL,
     Check,
@@ -144,6 +145,8 @@ class AdaptiveKernelRidge(KernelEstimator):
     dual_coef_: FloatArray
     intercept_: float
     noise_: float
+    _model: GlobalModel
+    _low_rank: LowRankModel
     _takes_tables = True
     _summary = centers_summary
     _parameters: ClassVar[dict[str, Check]] = {
@@ -227,8 +230,8 @@ class AdaptiveKernelRidge(KernelEstimator):
             groups=None if together is None else together.labels,
             seed=seed,
         )
-        model, units, candidate = found.model, found.units, found.choice.candidate
-        worth = found.importances
+        model, low_rank, candidate = found.model, found.low_rank, found.choice.candidate
+        names = ("feature_importances_", "rare_importances_")
         self._adopt(
             checked,
             X,
@@ -236,29 +239,27 @@ class AdaptiveKernelRidge(KernelEstimator):
             weights,
             _seed=seed,
             _seen=(X, y, weights),
-            _scaling=found.transform,
             _model=model,
-            _means=found.means,
-            _units=units,
-            tuning_=replace(found.tuning, dominant=kept[model.dominant]),
-            center_rows_=kept[model.rows],
-            centers_=X[model.rows],
-            dual_coef_=model.dual[0] * units,
-            intercept_=float((model.intercepts * units + found.means)[0]),
-            noise_=float((model.noise * units)[0]),
-            n_centers_=len(model.rows),
+            _low_rank=low_rank,
+            tuning_=replace(found.tuning, dominant=kept[found.tuning.dominant]),
+            center_rows_=kept[low_rank.rows],
+            centers_=X[low_rank.rows],
+            dual_coef_=model.coef[0] * model.units,
+            intercept_=float((model.intercepts * model.units + model.means)[0]),
+            noise_=float(found.noise * model.units[0]),
+            n_centers_=len(low_rank.rows),
             adapt_=candidate.adapt,
             kernel_=candidate.kernel,
             bandwidth_=candidate.bandwidth,
             penalty_=found.choice.penalty,
-            feature_scale_=found.column_scale,
+            feature_scale_=model.column_scale,
             feature_slopes_=found.slopes,
-            solver_="direct" if model.n_steps is None else "cg",
-            n_iter_=model.n_steps,
-            **({} if worth is None else {"feature_importances_": worth.overall, "rare_importances_": worth.rare}),
+            solver_="direct" if low_rank.n_steps is None else "cg",
+            n_iter_=low_rank.n_steps,
+            **({} if found.importances is None else dict(zip(names, found.importances, strict=True))),
             **({} if together is None else {"_together": together}),
         )
-        for concern in concerns(self.tuning_, model, found.choice.unlearned):
+        for concern in concerns(found, self.tuning_):
             warn_user(concern)
         if found.adjacent is not None and found.adjacent.warning is not None:
             warn_user(found.adjacent.warning)
@@ -292,14 +293,14 @@ class AdaptiveKernelRidge(KernelEstimator):
             return predict_collection(self, X)
         X = self._check_new(X)
         with one_blas_thread():
-            own = self._model.predictor(X.dtype == np.float32)
-            model = GlobalPredictor(self._scaling, own, self._means, self._units)
-            prediction = predict_rows(model.predict, X, row_work=model.row_work)
+            model = self._model
+            single = model.product.in_single(self._low_rank.spread) if X.dtype == np.float32 else None
+            prediction = predict_rows(partial(model.predict, product=single), X, row_work=model.row_work)
             if not return_std:
                 return prediction[:, 0]
             with on_threads():
-                std = predict_rows(lambda rows: self._model.std(self._scaling(rows)), X, "standard deviations")
-            return prediction[:, 0], std[:, 0] * self._units
+                std = predict_rows(lambda rows: self._low_rank.std(model.transform(rows)), X, "standard deviations")
+            return prediction[:, 0], std[:, 0] * self.noise_
 
     @property
     def dropped_features_(self) -> Any:
@@ -311,17 +312,17 @@ class AdaptiveKernelRidge(KernelEstimator):
     @property
     def _column_forms(self) -> FeatureForms | None:
         """The forms of the training columns; None where scales were not learned."""
-        return getattr(self._scaling, "forms", None)
+        return getattr(self._model.transform, "forms", None)
 
     @runs
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Centres are drawn from the rows given; scales, penalty and share stay as they are."""
         n_centers, features = (self.tuning_.chosen[name] for name in ("n_centers", "features"))
-        candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_)
-        choice = Choice(candidate, self.penalty_, self._scaling, features, criterion="given")
+        candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_, features)
+        choice = Choice(candidate, self.penalty_, self._model.transform, criterion="given")
         found = fit_again(X, y[:, None], weights, self._twin()._settings, choice, seed=self._seed)
         with one_blas_thread():
-            return predict_rows(found.predictor().predict, X_new)[:, 0]
+            return predict_rows(found.model.predict, X_new)[:, 0]
 
     @property
     def _settings(self) -> CenterSettings:

@@ -12,7 +12,7 @@ import numpy as np
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
 from skewridge._validation import check_flag, is_lazy
-from skewridge.centers.pilot import pilot_of
+from skewridge.centers.cross_fit import first_estimate
 from skewridge.estimators.base import (
     KERNEL,
     Check,
@@ -67,7 +67,7 @@ class PartitionedEstimator(Shell):
         if self.slice_on == "response":
             return y
         ones = np.ones(len(y))
-        return current().value("pilot", lambda: pilot_of(X, y[:, None], ones, self.slices, seed))[:, 0]
+        return current().value("pilot", lambda: first_estimate(X, y[:, None], ones, self.slices, seed))[:, 0]
 
     def _n_nodes_for(self, n_rows: int) -> int:
         """Nodes as large as they are: fewer rows are dealt to fewer nodes."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge._validation import check_one_column, check_plain, check_same_order, check_weights, is_lazy, warn_user
-from skewridge.centers.model import GlobalModel
+from skewridge.centers.fit import GlobalModel
 from skewridge.distribution.intervals import Calibration, Unseen, check_tail
 from skewridge.distribution.predictive import (
     PointMasses,

@@ -12,8 +12,8 @@ from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.local import LocalModel
-from skewridge.centers.model import GlobalModel
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.fit import GlobalModel
+from skewridge.centers.rows import CenterSettings
 from skewridge.estimators.base import (
     MACHINE,
     Check,

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from skewridge.cells.local import LocalModel
 from skewridge.cells.model import Cells
 from skewridge.cells.partition import LEAF, CellRows, Partitions
-from skewridge.centers.model import GlobalModel, LowRankModel
-from skewridge.centers.tuning import CenterTuning
+from skewridge.centers.choose import CenterTuning
+from skewridge.centers.fit import GlobalModel, LowRankModel
 from skewridge.distribution.intervals import SOURCES, Calibration
 from skewridge.distribution.predictive import PointMasses
 from skewridge.estimators.adaptive import AdaptiveKernelRidge
@@ -241,11 +241,11 @@ ESTIMATORS["DacRegressor"] = Estimator(
 
 
 def _adaptive_holds(model: Any) -> bool:
-    """Whether rows come out of the transform as wide as the kernel takes them."""
-    scaling, width = model._scaling, model._model.basis.centers.shape[1]
-    if len(model._means) != 1:
-        return False
-    return (isinstance(scaling, ScaledForms) or len(scaling.scale) == width) and _errors_hold(model)
+    """Whether the transform takes the columns, there is one response, and the posterior is of what predicts."""
+    found, low_rank = model._model, model._low_rank
+    one = _width(found.transform) == model.n_features_in_ and len(found.means) == len(low_rank.spread) == 1
+    same = low_rank.basis.kernel == found.kernel and np.array_equal(low_rank.basis.centers, found.centers)
+    return one and same and _errors_hold(model)
 
 
 record(
@@ -255,9 +255,8 @@ record(
 )
 record(
     LowRankModel,
-    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; noise: float[p]
-    spread: float[p]; n_rows: number > 0; low: float[p] any; high: float[p] any; dominant: int[q]; pulls: float[q] any
-    n_steps: whole | None; precision: number; dual: float[p r]""",  # dual: another machine would round it differently
+    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; n_rows: number > 0
+    spread: float[p]; n_steps: whole | None; precision: number""",
 )
 record(
     CenterTuning,
@@ -269,8 +268,8 @@ ESTIMATORS["AdaptiveKernelRidge"] = Estimator(
     AdaptiveKernelRidge,
     f"""centers_: float[r d]; center_rows_: int[r]; dual_coef_: float[r]; intercept_: number; noise_: number
     n_centers_: length r; adapt_: number 0..1; kernel_: KernelName; bandwidth_: number > 0 | None; penalty_: number > 0
-    feature_scale_: float[d]; solver_: str; n_iter_: whole | None; tuning_: CenterTuning; _model: LowRankModel
-    _scaling: Scaling | ScaledForms; _means: float[p]; _units: float[p]; feature_importances_: float[d]
+    feature_scale_: float[d]; solver_: str; n_iter_: whole | None; tuning_: CenterTuning; _model: GlobalModel
+    _low_rank: LowRankModel; feature_importances_: float[d]
     rare_importances_: float[d]; feature_slopes_: float[d]; {COMMON}""",
     _adaptive_holds,
 )

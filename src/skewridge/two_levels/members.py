@@ -18,7 +18,7 @@ from skewridge._typing import FloatArray
 from skewridge.cells.local import LocalFit, LocalSettings, fit_local
 from skewridge.cells.partition import guided_cell_size, guided_partitions
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.rows import CenterSettings
 from skewridge.execution.context import current, on_threads, run, using
 from skewridge.execution.memory import give_back
 from skewridge.execution.passes import predict_rows

@@ -13,8 +13,8 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_fit import cross_fit
-from skewridge.centers.model import GlobalModel
-from skewridge.centers.settings import CenterSettings
+from skewridge.centers.fit import GlobalModel
+from skewridge.centers.rows import CenterSettings
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData
 from skewridge.execution.context import on_threads

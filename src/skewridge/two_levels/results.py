@@ -9,7 +9,7 @@ import numpy as np
 
 from skewridge._messages import row_name
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.tuning import CenterTuning
+from skewridge.centers.choose import CenterTuning
 from skewridge.features.scaling import common_error
 from skewridge.metrics import rare_region
 from skewridge.ridge.diagnostics import SerialDependence
