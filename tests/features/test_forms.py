@@ -180,3 +180,10 @@ def test_forms_of_negligible_scale_are_dropped_and_change_nothing(X):
     moved = X.copy()
     moved[:, 1] = 1e6
     np.testing.assert_array_equal(found(moved), found(X))
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_table_whose_rows_never_occur_has_no_forms(n):
+    forms = learn_forms(np.ones((n, 2)), np.zeros(n))
+    assert len(forms) == 0
+    assert forms(np.ones((4, 2))).shape == (4, 0)

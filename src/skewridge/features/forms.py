@@ -8,6 +8,7 @@ Each form is a piecewise linear function of its column, flat beyond its first an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -117,30 +118,42 @@ def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> Feature
     order of rows, and copies of them, cannot matter.
     """
     f = np.ones(len(X)) if frequencies is None else frequencies
-    X, f = X[f > 0.0], f[f > 0.0]
-    found: dict[tuple[bool, int], tuple[FloatArray, FloatArray]] = {}
-    for j, x in enumerate(X.T):
-        values, which = np.unique(x + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
-        totals = np.bincount(which, f, minlength=len(values)).astype(np.float64)
-        rounding = max(CONSTANT * float(np.abs(values).max()), TINIEST)
-        if len(values) < 2 or moments(values, totals)[1] <= rounding:
-            continue  # constant
-        near = np.clip(values, *usual_range(values, totals))
-        mean, deviation = moments(near, totals)
-        ends = np.clip((near[[0, -1]] - mean) / deviation, -MOST_DEVIATIONS, MOST_DEVIATIONS)
-        knots = mean + ends * deviation
-        found[False, j] = knots, _unit_spread(knots, ends, near, totals)
-        if len(values) > 2:
-            knots, scores = _normal_scores(values, totals)
-            found[True, j] = knots, _unit_spread(knots, scores, values, totals)
-    keys = sorted(found)
+    used = f > 0.0
+    found = [
+        (ranked, column, knots, scores)
+        for column, x in enumerate(X.T)
+        for ranked, knots, scores in _column_forms(x[used], f[used])
+    ]
+    found.sort(key=lambda form: form[:2])
     return FeatureForms(
         n_columns=X.shape[1],
-        columns=np.array([j for _, j in keys], dtype=np.int64),
-        ranked=np.array([ranked for ranked, _ in keys], dtype=np.bool_),
-        knots=tuple(found[key][0] for key in keys),
-        scores=tuple(found[key][1] for key in keys),
+        columns=np.array([form[1] for form in found], dtype=np.int64),
+        ranked=np.array([form[0] for form in found], dtype=np.bool_),
+        knots=tuple(form[2] for form in found),
+        scores=tuple(form[3] for form in found),
     )
+
+
+def _column_forms(x: FloatArray, frequencies: FloatArray) -> Iterator[tuple[bool, FloatArray, FloatArray]]:
+    """Yield the forms of a column, (n,): whether it is ranked, knots and scores; none if it is constant to rounding."""
+    values, which = np.unique(x + 0.0, return_inverse=True)  # -0.0 and 0.0 are one number
+    if len(values) < 2:
+        return
+    totals = np.bincount(which, frequencies, minlength=len(values)).astype(np.float64)
+    _, deviation = moments(values, totals)
+    size = float(np.abs(values).max())
+    if deviation <= max(CONSTANT * size, TINIEST):
+        return
+    low, high = usual_range(values, totals)
+    near = np.clip(values, low, high)
+    mean, deviation = moments(near, totals)
+    ends = (near[[0, -1]] - mean) / deviation
+    ends = np.clip(ends, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    knots = mean + ends * deviation
+    yield False, knots, _unit_spread(knots, ends, near, totals)
+    if len(values) > 2:
+        knots, scores = _normal_scores(values, totals)
+        yield True, knots, _unit_spread(knots, scores, values, totals)
 
 
 def _mid_ranks(totals: FloatArray) -> FloatArray:
@@ -153,9 +166,10 @@ def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, 
     scores = np.clip(ndtri(_mid_ranks(totals)), -MOST_SCORE, MOST_SCORE)
     if len(scores) <= MOST_KNOTS:
         return values, scores
-    grid = np.linspace(scores[0], scores[-1], MOST_KNOTS)
-    places = np.searchsorted(scores, grid, side="right") - 1  # from the last lowest to the first highest
-    places[-1] = np.searchsorted(scores, scores[-1])
+    lowest, highest = scores[0], scores[-1]
+    grid = np.linspace(lowest, highest, MOST_KNOTS)
+    places = np.searchsorted(scores, grid, side="right") - 1  # from the last lowest ...
+    places[-1] = np.searchsorted(scores, highest)  # ... to the first highest
     places = np.unique(places)
     return values[places], scores[places]
 
@@ -187,7 +201,9 @@ def usual_range(values: FloatArray, totals: FloatArray) -> tuple[float, float]:
             return -np.inf, np.inf
     low, middle, high = np.interp((0.25, 0.5, 0.75), _mid_ranks(totals), values)
     far = FAR * (high - low) / NORMAL_IQR
-    return (middle - far, middle + far) if far > 0.0 else (-np.inf, np.inf)
+    if far > 0.0:
+        return middle - far, middle + far
+    return -np.inf, np.inf
 
 
 def reach(x: FloatArray) -> float:
@@ -198,7 +214,9 @@ def reach(x: FloatArray) -> float:
     low, high = usual_range(values, totals.astype(np.float64))
     if not np.isfinite(high - low):
         return 0.0
-    return float(np.abs(values - (low + high) / 2).max() / (high - low) * 2 * FAR)
+    middle = (low + high) / 2
+    largest = np.abs(values - middle).max()
+    return float(largest / (high - low) * 2 * FAR)
 
 
 @dataclass(frozen=True)

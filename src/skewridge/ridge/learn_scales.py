@@ -140,7 +140,7 @@ def learn_scales(
     theta, losses = start, np.full(n_steps, np.nan)
     if n > 1 and unit.shape[1]:
         size = batch_size or batch_rows(n, d)
-        columns = np.ascontiguousarray(sample.Z.T)  # feature by feature
+        columns = np.ascontiguousarray(sample.Z.T) if local else sample.Z.T  # feature by feature
 
         def evaluate(step: int, theta: FloatArray) -> tuple[float, FloatArray] | None:
             """The loss of a step's batch and the gradient to follow; None where no row counts."""
