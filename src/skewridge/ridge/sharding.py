@@ -7,7 +7,6 @@ whatever it is solved with.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,8 +17,9 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.context import current, on_threads, reported, run
 from skewridge.execution.memory import GATHERED, require_on_worker
 from skewridge.execution.progress import stage_here
+from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, Assignment, ranks_within
-from skewridge.ridge.exact import Nodes, NodeSolver
+from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout
 
 SHARES, SHARES_A_THREAD = 32, 4  # at least, so that threads of a cluster end together
 
@@ -117,11 +117,8 @@ def _solved_there(nodes: Nodes, X: RowData, names: IntArray, labels: IntArray, a
 
     ranks = ranks_within(labels)
     tables = [X, nodes.y, labels, ranks, np.ones(len(ranks)) if nodes.weights is None else nodes.weights]
-    nothing = Allocation(np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
-    weights = None if nodes.weights is None else np.empty(0)
-    bare = replace(nodes, y=np.empty(0), weights=weights, allocation=nothing)  # rows come with the pieces
-    shares = [replace(bare, penalties=nodes.penalties[part], names=part) for part in parts]
-    joins = [partial(join_pieces, share, assignment) for share in shares]
+    join = partial(join_pieces, assignment, nodes.kernel, nodes.layout, nodes.weights is not None)
+    joins = [partial(join, part, nodes.penalties[part]) for part in parts]
     n_bytes = [8.0 * (d + 6) * float(all_sizes[part].sum()) for part in parts]
     found = engine.shuffle(partial(split_rows, assignment, parts), tables, joins, n_bytes)
     for part, coefs in zip(parts, reported(found, len(parts), "local fits", stage_here()), strict=True):
@@ -149,8 +146,16 @@ def split_rows(
     return found
 
 
-def join_pieces(nodes: Nodes, assignment: Assignment, pieces: list[Piece]) -> list[FloatArray]:
-    """Put the pieces of one share together; every node's coefficients, largest node first."""
+def join_pieces(
+    assignment: Assignment,
+    kernel: Kernel,
+    layout: PointLayout,
+    weighted: bool,
+    names: IntArray,
+    penalties: FloatArray,
+    pieces: list[Piece],
+) -> list[FloatArray]:
+    """Put the pieces of one share of nodes together; every node's coefficients, largest node first."""
     before = np.cumsum([0, *(len(piece[0]) for piece in pieces)])
     rows = np.concatenate([piece[3] + start for piece, start in zip(pieces, before, strict=False)])
     X, y, w, _, owners, labels, places = (np.concatenate(part) for part in zip(*pieces, strict=True))
@@ -158,12 +163,7 @@ def join_pieces(nodes: Nodes, assignment: Assignment, pieces: list[Piece]) -> li
         kept = ranks_within(owners * len(assignment.counts) + labels, places) < assignment.max_per_slice
         rows, owners = rows[kept], owners[kept]
     order = np.lexsort((rows, owners))
-    assert nodes.names is not None
-    starts = np.searchsorted(owners[order], [*nodes.names, nodes.names[-1] + 1])
-    share = replace(
-        nodes,
-        y=y,
-        weights=None if nodes.weights is None else w,
-        allocation=Allocation(rows[order].astype(np.int32), starts),
-    )
+    starts = np.searchsorted(owners[order], [*names, names[-1] + 1])
+    allocation = Allocation(rows[order].astype(np.int32), starts)
+    share = Nodes(kernel, layout, y, w if weighted else None, penalties, allocation, names)
     return [found for _, part in solve_share(X, share) for found in part]
