@@ -6,7 +6,7 @@ from skewridge.centers.fit import N_PARTS
 from skewridge.centers.rows import CenterSettings, training_rows
 from skewridge.execution.chunked import ArrayChunk, Table
 from skewridge.execution.context import using
-from skewridge.response.sampling import candidate_rows
+from skewridge.response.candidates import candidate_rows
 from tests import naive
 
 HOW = {"seed": 3}

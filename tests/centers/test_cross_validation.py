@@ -6,7 +6,7 @@ import pytest
 from skewridge.centers.cross_validation import PENALTIES, Candidate, CVScore, cross_validator
 from skewridge.centers.rows import CenterSettings, TrainingRows
 from skewridge.execution.context import using
-from skewridge.response.sampling import N_FOLDS, candidate_rows
+from skewridge.response.candidates import N_FOLDS, candidate_rows
 from tests import naive
 
 GIVEN = np.logspace(-4, 0, 5)

@@ -6,7 +6,7 @@ from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.rows import FEWEST_ROWS
 from skewridge.execution.context import using
 from skewridge.features.scaling import standard_scaling
-from skewridge.response.sampling import N_FOLDS, candidate_rows
+from skewridge.response.candidates import N_FOLDS, candidate_rows
 from tests import naive
 
 CHOSEN = Candidate("matern32", 15, 0.5, 1.5)

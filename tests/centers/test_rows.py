@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge.centers.rows import CenterSettings, collapse, training_rows
-from skewridge.response.sampling import candidate_rows
+from skewridge.response.candidates import candidate_rows
 
 
 def test_collapsed_squares_are_those_of_all_rows():

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.estimators.intervals import IntervalMixin, response_edges
-from skewridge.response.sampling import candidate_rows
+from skewridge.response.candidates import candidate_rows
 
 GIVEN = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}
 MODELS = [

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skewridge.response.candidates import candidate_rows
 from skewridge.response.groups import ALONE, RowGroups, apart, assign_groups, ordered_blocks, row_groups
-from skewridge.response.sampling import candidate_rows
 
 
 @given(st.lists(st.integers(0, 8), min_size=2, max_size=40), st.integers(2, 6))

@@ -3,8 +3,8 @@ import pytest
 
 from skewridge.features.forms import learn_forms
 from skewridge.kernels import KERNELS, Kernel, make_kernel
+from skewridge.response.candidates import collapse_rows
 from skewridge.ridge import learn_scales as module
-from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.learn_scales import START_RIDGE, learn_scales
 from skewridge.ridge.sample import Sample
 from tests.ridge.test_leave_one_out import left_out

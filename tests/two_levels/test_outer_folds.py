@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skewridge.ridge.distinct import collapse_rows
+from skewridge.response.candidates import collapse_rows
 from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.fit import fit_blended

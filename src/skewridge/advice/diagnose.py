@@ -17,7 +17,7 @@ from skewridge.features.forms import FAR, reach
 from skewridge.metrics import figures, rare_slices
 from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
-from skewridge.response.sampling import choose_rule
+from skewridge.response.candidates import choose_rule
 from skewridge.response.slices import Slices, slice_quietly
 
 EVEN = 1.5  # N*/N up to which the response fills its range evenly

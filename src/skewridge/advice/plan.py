@@ -32,7 +32,7 @@ from skewridge.nodes.partition import (
     make_plan,
     memory_refusal,
 )
-from skewridge.response.sampling import N_FOLDS
+from skewridge.response.candidates import N_FOLDS
 from skewridge.response.slices import Slices, slice_quietly
 from skewridge.ridge.learn_scales import N_STEPS, batch_rows
 from skewridge.two_levels.members import LevelSettings

@@ -18,9 +18,9 @@ from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
 from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
+from skewridge.response.candidates import DistinctRows, collapse_rows
 from skewridge.response.groups import RowGroups
 from skewridge.ridge.diagnostics import SerialDependence, neighbour_blocks, serial_dependence
-from skewridge.ridge.distinct import DistinctRows, collapse_rows
 from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, learn_scales
 from skewridge.ridge.sample import Sample
 

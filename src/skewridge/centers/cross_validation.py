@@ -19,7 +19,7 @@ from skewridge.centers.rows import CenterSettings, Collapsed, TrainingRows, coll
 from skewridge.execution.context import run, where_it_pays
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
-from skewridge.response.sampling import N_FOLDS, CandidateRows
+from skewridge.response.candidates import N_FOLDS, CandidateRows
 from skewridge.ridge.low_rank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_blocks
 from skewridge.ridge.sample import Sample
 

@@ -11,7 +11,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import prediction_bounds, unit_responses
 from skewridge.kernels import BANDWIDTH_FREE
-from skewridge.response.sampling import CandidateRows, candidate_rows
+from skewridge.response.candidates import CandidateRows, candidate_rows
 from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel
 
 SAMPLE_ROWS = 50_000  # scales are learned, and candidates cross-validated, on so many at most

@@ -20,8 +20,8 @@ from skewridge._validation import check_real
 from skewridge.distribution.errors import FEWEST_ROWS, ErrorShape, join_slices, shape_of
 from skewridge.execution.chunked import RowData
 from skewridge.features.scaling import common_error, weighted_median
+from skewridge.response.candidates import N_FOLDS
 from skewridge.response.distinct import distinct_rows
-from skewridge.response.sampling import N_FOLDS
 from skewridge.response.slices import slice_labels
 
 SOURCES = ("fresh", "cross-fitted", "left out", "unstable")  # whose errors intervals are made of

@@ -26,8 +26,8 @@ from skewridge.distribution.predictive import (
     point_masses,
 )
 from skewridge.execution.context import on_threads
+from skewridge.response.candidates import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.groups import RowGroups
-from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges
 from skewridge.two_levels.noise import fit_noise, noise_scale
 

@@ -29,8 +29,8 @@ from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
+from skewridge.response.candidates import CandidateRows, candidate_rows
 from skewridge.response.distinct import distinct_rows
-from skewridge.response.sampling import CandidateRows, candidate_rows
 from skewridge.splines.fit import concerns, fit_rows
 from skewridge.splines.model import check_pairs, check_splines, make_domain, make_model
 

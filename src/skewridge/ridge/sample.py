@@ -11,7 +11,7 @@ from skewridge._typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Sample:
-    """Distinct rows in their canonical order (see :mod:`skewridge.ridge.distinct`); the first n are a random sample.
+    """Distinct rows in canonical order (see :mod:`skewridge.response.candidates`); the first n are a random sample.
 
     Z (n, D), features or forms of columns; Y (n, p); frequencies (n,), how often a row occurs; loss_weights (n,), how
     much its squared error counts: frequency times score; groups (n,), rows that are left out together, None: every

@@ -10,8 +10,8 @@ from skewridge._typing import FloatArray
 from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.execution.progress import stage
 from skewridge.features.scaling import prediction_bounds
+from skewridge.response.candidates import collapse_rows
 from skewridge.response.groups import RowGroups
-from skewridge.ridge.distinct import collapse_rows
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import BlendedModel, fit_blend, leave_own_out
 from skewridge.two_levels.members import LevelSettings, fit_companions, fit_members, has_levels

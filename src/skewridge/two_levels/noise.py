@@ -20,7 +20,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import common_error
-from skewridge.response.sampling import candidate_rows
+from skewridge.response.candidates import candidate_rows
 
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
 MOST_ROWS = 15_000  # distinct ones that it is learned from

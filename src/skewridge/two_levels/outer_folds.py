@@ -17,9 +17,8 @@ from skewridge._typing import BoolArray, FloatArray, IntArray
 from skewridge.execution.context import on_threads, run
 from skewridge.execution.progress import stage
 from skewridge.features.forms import learn_forms
+from skewridge.response.candidates import DistinctRows, member_sums
 from skewridge.response.groups import RowGroups, apart, assign_groups
-from skewridge.response.sampling import member_sums
-from skewridge.ridge.distinct import DistinctRows
 from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import blend, fit_blend, leave_own_out

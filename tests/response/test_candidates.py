@@ -4,21 +4,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from skewridge.response.candidates import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.distinct import distinct_rows
-from skewridge.response.sampling import N_FOLDS, candidate_rows, choose_rule
 from skewridge.response.slices import slice_edges, slice_labels
 
 SHARES = [0.0, 0.3, 0.5, 0.8, 1.0]
 RULES = ["scott", "sturges", "fd", "log"]
 
 
-def skewed(n, seed=0, outputs=1):
+def skewed(n, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.random((n, 2)), rng.lognormal(sigma=0.8, size=(n, outputs))
+    return rng.random((n, 2)), rng.lognormal(sigma=0.8, size=(n, 1))
 
 
-def pool_of(n, seed=0, outputs=1, rule="auto"):
-    X, Y = skewed(n, seed, outputs)
+def pool_of(n, seed=0, rule="auto"):
+    X, Y = skewed(n, seed)
     return candidate_rows(X, Y, np.ones(n), rule, seed)
 
 
@@ -31,7 +31,7 @@ def drawn_rows(X, Y, weights, m, adapt, fold=-1):
 
 @given(st.permutations(range(40)), st.sampled_from(SHARES), st.integers(-1, N_FOLDS - 1))
 def test_draws_do_not_depend_on_the_order_of_rows(order, adapt, fold):
-    X, Y = skewed(40, outputs=2)
+    X, Y = skewed(40)
     w = np.arange(1.0, 41.0)
     assert drawn_rows(X, Y, w, 12, adapt, fold) == drawn_rows(X[order], Y[order], w[order], 12, adapt, fold)
 
@@ -73,9 +73,9 @@ def test_the_order_is_keyed_by_the_seed():
     assert len(orders) == 20
 
 
-@given(st.sampled_from(SHARES), st.integers(-1, N_FOLDS - 1), st.integers(1, 3))
-def test_draws_are_nested_and_have_their_size(adapt, fold, outputs):
-    pool = pool_of(60, outputs=outputs)
+@given(st.sampled_from(SHARES), st.integers(-1, N_FOLDS - 1))
+def test_draws_are_nested_and_have_their_size(adapt, fold):
+    pool = pool_of(60)
     inside = np.flatnonzero(pool.folds != fold)
     before = set()
     for m in range(70):
@@ -90,8 +90,8 @@ def test_draws_are_nested_and_have_their_size(adapt, fold, outputs):
 def test_slices_take_turns_until_they_are_exhausted(m, fold, seed):
     pool = pool_of(80, seed, rule=6)
     inside = pool.folds != fold
-    drawn = np.bincount(pool.labels[pool.draw(m, 1.0, fold), 0], minlength=6)
-    held = np.bincount(pool.labels[inside, 0], minlength=6)
+    drawn = np.bincount(pool.labels[pool.draw(m, 1.0, fold)], minlength=6)
+    held = np.bincount(pool.labels[inside], minlength=6)
     open_slices = drawn < held
     assert (drawn <= held).all()
     if open_slices.any():
@@ -134,22 +134,14 @@ def test_even_draws_take_rows_of_one_slice_as_often():
         assert np.abs(often[rows] / 2000 - share).max() < 4 * np.sqrt(share * (1 - share) / 2000)
 
 
-def test_outputs_take_turns():
-    pool = pool_of(80, outputs=3, rule=5)
-    first = [list(dict.fromkeys(turn)) for turn in _turns(pool)]
-    expected = list(dict.fromkeys(row for rows in zip(*first, strict=True) for row in rows))
+def test_slices_take_turns_row_by_row():
+    pool = pool_of(80, rule=5)
+    queues = [list(np.flatnonzero(pool.labels == j)) for j in np.unique(pool.labels)]
+    turns = []
+    while any(queues):
+        turns += sorted(queue.pop(0) for queue in queues if queue)
     for m in (1, 2, 3, 7, 20, 80):
-        assert set(pool.draw(m, 1.0)) == set(expected[:m])
-
-
-def _turns(pool):
-    """Every output's rows, one of each slice a round, by plain loops."""
-    for labels in pool.labels.T:
-        queues = [list(np.flatnonzero(labels == j)) for j in np.unique(labels)]
-        turn = []
-        while any(queues):
-            turn += sorted(queue.pop(0) for queue in queues if queue)
-        yield turn
+        assert set(pool.draw(m, 1.0)) == set(turns[:m])
 
 
 @given(st.integers(1, 200), st.integers(0, 5))
@@ -157,12 +149,12 @@ def test_folds_share_out_the_rows_and_every_slice(n, seed):
     pool = pool_of(n, seed, rule=4)
     assert np.ptp(np.bincount(pool.folds, minlength=N_FOLDS)) <= 1
     for label in range(4):
-        assert np.ptp(np.bincount(pool.folds[pool.labels[:, 0] == label], minlength=N_FOLDS)) <= 1
+        assert np.ptp(np.bincount(pool.folds[pool.labels == label], minlength=N_FOLDS)) <= 1
 
 
 @pytest.mark.parametrize("most", [1, 7, 50, 99])
 def test_the_first_rows_are_a_pool_of_their_own(most):
-    pool = pool_of(50, outputs=2)
+    pool = pool_of(50)
     some = pool.first(most)
     n = min(most, 50)
     for name in ("rows", "weights", "labels", "folds"):
@@ -175,25 +167,24 @@ def test_another_number_of_folds_shares_the_slices_out_too(n_folds):
     pool = pool_of(61, rule=4).in_folds(n_folds)
     assert np.ptp(np.bincount(pool.folds, minlength=n_folds)) <= 1
     for label in range(4):
-        counts = np.bincount(pool.folds[pool.labels[:, 0] == label], minlength=n_folds)
+        counts = np.bincount(pool.folds[pool.labels == label], minlength=n_folds)
         assert np.ptp(counts) <= 1
 
 
 def test_rows_with_equal_x_are_one_candidate_sliced_by_their_mean_response():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (80, 2)).astype(float)
-    Y, w = rng.lognormal(size=(80, 2)), rng.integers(1, 4, 80).astype(float)
+    Y, w = rng.lognormal(size=(80, 1)), rng.integers(1, 4, 80).astype(float)
     pool = candidate_rows(X, Y, w, 4, 3)
     assert len(pool) == len(np.unique(X, axis=0))
     assert np.array_equal(X[pool.rows[pool.member]], X)
-    means = np.empty((len(pool), 2))
+    means = np.empty((len(pool), 1))
     for g in range(len(pool)):
         same = pool.member == g
         means[g] = np.average(Y[same], axis=0, weights=w[same])
         assert pool.weights[g] == w[same].sum() == pytest.approx(pool.sums(w)[g])
     np.testing.assert_allclose(pool.means(Y, w), means, rtol=1e-14)
-    for labels, y in zip(pool.labels.T, means.T, strict=True):
-        assert np.array_equal(labels, slice_labels(y, slice_edges(y, 4, pool.weights)))
+    assert np.array_equal(pool.labels, slice_labels(means[:, 0], slice_edges(means[:, 0], 4, pool.weights)))
 
 
 def test_copies_of_a_row_with_any_weights_keep_its_bits():
@@ -252,10 +243,10 @@ def test_centres_stand_for_the_rows_of_their_slices(adapt):
     drawn = pool.draw(40, adapt)
     center_weights = pool.center_weights(drawn)
     assert center_weights.sum() == pytest.approx(pool.weights.sum())
-    labels = pool.labels[drawn, 0]
+    labels = pool.labels[drawn]
     for label in set(labels.tolist()):
         assert np.ptp(center_weights[labels == label]) == 0.0
-    rare, common = np.argsort(np.bincount(pool.labels[:, 0])[labels])[[0, -1]]
+    rare, common = np.argsort(np.bincount(pool.labels)[labels])[[0, -1]]
     assert adapt < 1 or center_weights[rare] < center_weights[common]
 
 

@@ -1,0 +1,218 @@
+"""Rows of equal x as one row, and which of them become centres: a share evenly over slices of y, the rest uniformly.
+
+Copies of a row in different folds, or left out one by one, would tell each other's response: they are one row, of
+frequency f and mean response. Rows are ordered by a keyed hash of what they hold, never by their place: the same rows
+give the same centres in whatever order, and a row repeated w times counts as one row of weight w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skewridge._typing import FloatArray, IntArray
+from skewridge.execution.chunked import RowData
+from skewridge.response.distinct import distinct_rows
+from skewridge.response.groups import apart, assign_groups
+from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """Rows with equal x collapsed to one, in canonical order: the first n of them, for any n, are a random sample.
+
+    rows (n,), where in the data each is first found; member (N,), which of them every row of the data is; frequencies
+    (n,), the rows' weights (N,) added up; Y (n, 1), weighted means of the responses; groups (n,), which of them
+    are left out together, None: every one on its own.
+    """
+
+    rows: IntArray
+    member: IntArray
+    frequencies: FloatArray
+    Y: FloatArray
+    weights: FloatArray
+    groups: IntArray | None = None
+
+    def __len__(self) -> int:
+        """The number of distinct rows."""
+        return len(self.rows)
+
+    @property
+    def draws(self) -> IntArray:
+        """The draw that every row of the data belongs to, (N,): its group, or its distinct row."""
+        return self.member if self.groups is None else self.groups[self.member]
+
+    def means_of_others(self, Y: FloatArray) -> FloatArray:
+        """The mean of all rows without one occurrence of each, (N, 1); nan where there is no other."""
+        total, mean = float(self.weights.sum()), np.average(Y, axis=0, weights=self.weights)
+        return np.asarray(mean - (Y - mean) / (total - 1.0 if total > 1.0 else np.nan))
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sum of w_i values_i over every distinct row's copies, (n,): loss weights, for scores."""
+        return member_sums(self.member, self.weights * values)
+
+
+def collapse_rows(
+    X: RowData, Y: FloatArray, weights: FloatArray, seed: int, *, groups: IntArray | None = None
+) -> DistinctRows:
+    """Collapse rows with equal x; Y is (N, 1), and weights are positive frequencies, (N,).
+
+    Rows of different groups (labels, (N,), of :class:`~skewridge.response.groups.RowGroups`) stay apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[1.0], [2.0], [1.0]]), np.array([[3.0], [4.0], [6.0]])
+    >>> found = collapse_rows(X, Y, np.array([1.0, 1.0, 2.0]), seed=0)
+    >>> sorted(zip(X[found.rows, 0].tolist(), found.frequencies.tolist(), found.Y[:, 0].tolist()))
+    [(1.0, 3.0, 5.0), (2.0, 1.0, 4.0)]
+    """
+    rows, _, member = distinct_rows([X], weights, seed, groups=groups)
+    rows, member = rows.astype(np.int64), member.astype(np.int64)
+    frequencies, means = member_sums(member, weights), member_means(rows, member, Y, weights)
+    own = None if groups is None else apart(groups[rows])
+    return DistinctRows(rows, member, frequencies, means, weights, own)
+
+
+@dataclass(frozen=True)
+class CandidateRows:
+    """Distinct rows in their canonical order, and what centres are drawn by.
+
+    rows (n,), where in the data each is first found; weights (n,), how often each occurs; labels (n,), the slice of its
+    mean response; folds (n,); member (N,), which distinct row every row of the data is; groups (n,), rows that share a
+    fold, None: none do.
+    """
+
+    rows: IntArray
+    weights: FloatArray
+    labels: IntArray
+    folds: npt.NDArray[np.int8]
+    member: IntArray
+    groups: IntArray | None = None
+    _turns: dict[int, IntArray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_folds(self) -> int:
+        """Folds that hold rows."""
+        return int(self.folds.max(initial=0)) + 1
+
+    def first(self, most: int) -> CandidateRows:
+        """The first rows in the canonical order: a random sample that depends on the rows alone."""
+        if len(self) <= most:
+            return self
+        return CandidateRows(
+            rows=self.rows[:most],
+            weights=self.weights[:most],
+            labels=self.labels[:most],
+            folds=self.folds[:most],
+            member=np.empty(0, dtype=np.int64),  # which of them a row is makes no sense of some
+            groups=None if self.groups is None else self.groups[:most],
+        )
+
+    def in_folds(self, n_folds: int) -> CandidateRows:
+        """The rows and slices in another number of folds."""
+        return replace(self, folds=_share_out(self.labels, n_folds, self.groups))
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sums of the data's values, (N,), over the copies of every distinct row, (n,)."""
+        return member_sums(self.member, values)
+
+    def means(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted means of the data's responses, (N, 1), over every distinct row's copies, (n, 1)."""
+        return member_means(self.rows, self.member, Y, weights)
+
+    def draw(self, n_centers: int, adapt: float, fold: int = -1) -> IntArray:
+        """Return n_centers places among the distinct rows outside a fold (-1: among all), ascending.
+
+        Draws are nested: more centres, or another share, change as few of them as they can.
+        """
+        wanted, drawn = round(adapt * n_centers), np.empty(0, dtype=np.int64)
+        if wanted:
+            if fold not in self._turns:  # one row of every slice outside the fold, then a second one, and so on
+                inside = np.flatnonzero(self.folds != fold)
+                order = np.argsort(self.labels[inside], kind="stable")
+                counts = np.bincount(self.labels[inside])
+                rank = np.empty(len(inside), dtype=np.int64)
+                rank[order] = np.arange(len(inside)) - np.repeat(np.cumsum(counts) - counts, counts)
+                self._turns[fold] = inside[np.argsort(rank, kind="stable")]
+            drawn = self._turns[fold][:wanted]
+        left = self.folds != fold
+        left[drawn] = False
+        rest = np.flatnonzero(left)[: max(0, n_centers - len(drawn))]
+        return np.sort(np.concatenate([drawn, rest]))
+
+    def center_weights(self, drawn: IntArray) -> FloatArray:
+        """How many rows each of some centres stands for, (m,): a slice's rows are shared by its centres."""
+        mass = np.bincount(self.labels, self.weights)
+        many = np.bincount(self.labels[drawn], minlength=len(mass))
+        shares = (mass / np.maximum(many, 1))[self.labels[drawn]]
+        return shares * (self.weights.sum() / shares.sum())
+
+
+def candidate_rows(
+    X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int, *, groups: IntArray | None = None
+) -> CandidateRows:
+    """Return the distinct rows of X, with slices of their mean responses and folds that share the slices out.
+
+    Responses Y (N, 1), frequencies (N,), the rule by which the response is cut into slices, the key of the canonical
+    order, and labels of groups, (N,) (:class:`~skewridge.response.groups.RowGroups`): rows with equal x are one
+    candidate within their group only, and groups share folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.array([[1.0], [2.0], [1.0]]), np.array([[3.0], [4.0], [5.0]])
+    >>> found = candidate_rows(X, Y, np.ones(3), "scott", seed=0)
+    >>> sorted(X[found.rows, 0].tolist()), sorted(found.weights.tolist())
+    ([1.0, 2.0], [1.0, 2.0])
+    """
+    small: Any = np.int32
+    rows, _, member = distinct_rows([X], weights, seed, groups=groups)
+    totals = member_sums(member, weights) if len(rows) < len(member) else weights[rows]
+    y = member_means(rows, member, Y, weights)[:, 0]
+    labels = slice_labels(y, slice_edges(y, choose_rule(y, rule, totals), totals)).astype(small)
+    own = None if groups is None else apart(groups[rows])
+    return CandidateRows(rows, totals, labels, _share_out(labels, N_FOLDS, own), member, own)
+
+
+def _share_out(labels: IntArray, n_folds: int, groups: IntArray | None = None) -> npt.NDArray[np.int8]:
+    """Folds of equal size that share every slice out, or whole groups."""
+    if groups is not None:
+        return assign_groups(groups, labels, n_folds).astype(np.int8)
+    folds = np.empty(len(labels), dtype=np.int8)
+    folds[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % n_folds
+    return folds
+
+
+def member_sums(member: IntArray, values: FloatArray) -> FloatArray:
+    """Sums over the copies of every distinct row, added up by size: their order cannot matter."""
+    order = np.lexsort((values, member))
+    counts = np.bincount(member)
+    return np.asarray(np.add.reduceat(values[order], np.cumsum(counts) - counts))
+
+
+def member_means(rows: IntArray, member: IntArray, Y: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted means over the copies of every distinct row, (n, 1); a row of its own keeps its bits."""
+    if len(rows) == len(member):
+        return Y[rows]
+    sums = np.column_stack([member_sums(member, weights * y) for y in Y.T])
+    first, totals = Y[rows], member_sums(member, weights)[:, None]
+    others = np.bincount(member, np.any(Y != first[member], axis=1))[:, None]
+    differ = (others > 0) & (totals > 0)  # else w y / w may not be y
+    return np.divide(sums, totals, out=first, where=differ)
+
+
+def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
+    """Return the rule that "auto" stands for: Scott's, or "log" where that leaves one slice with over 90% of rows."""
+    if not isinstance(rule, str) or rule != "auto":
+        return check_slice_rule(rule)
+    counts = np.bincount(slice_labels(y, slice_edges(y, "scott", weights)), weights)
+    return "log" if len(counts) > 1 and counts.max() > CROWDED * counts.sum() else "scott"
