@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, ModelFileError, load_model, save_model
 from skewridge.persist import read_model
 from skewridge.persist._archive import npy_header
-from skewridge.persist._schema import record
-from skewridge.response.slices import Slices
+from skewridge.persist._models import ESTIMATORS, NAMED
+from skewridge.persist._schema import Record
 from tests.hostile import DOCUMENT, MANIFEST, edited
 from tests.saved import FRAME, MODELS, X_NEW, X, Y, adaptive, dac, file_of, fitted
 
@@ -188,7 +188,16 @@ def test_only_plain_things_can_be_written_about_a_model(about, match, tmp_path):
 
 def test_a_schema_cannot_forget_a_field():
     with pytest.raises(TypeError, match="the schema of Slices must name its fields"):
-        record(Slices, "edges: list")
+        Record("response.slices:Slices", "edges: list", (), False).fields  # noqa: B018
+
+
+def test_every_class_in_model_files_is_at_home_and_has_its_fields():
+    for record in [own for own in NAMED.values() if isinstance(own, Record)]:
+        assert record.cls.__name__ == record.home.partition(":")[2]
+        assert record.fields
+    for name, own in ESTIMATORS.items():
+        assert own.cls.__name__ == name
+        assert own.schemas.keys() >= own.needed
 
 
 def test_arrays_beyond_what_32_bits_count_are_written_in_the_long_format(monkeypatch, tmp_path):
