@@ -222,7 +222,7 @@ SOBOLEV = {"name": "sobolev", "bandwidth": None, "degree": 0}
         (setting("attributes", "intercept_", to={"scalar": ["<i8", {"float": "nan"}]}), "does not fit its type"),
         (setting("attributes", "n_features_in_", to=3), "does not fit the model's other arrays"),
         (setting("attributes", "n_centers_", to=True), "n_centers_ is not a whole number"),
-        (setting("attributes", "centers_", to={"array": 0}), "array"),
+        (setting("attributes", "centers_", to={"array": 1}), "array"),
         (setting("attributes", "solver_", to=3), "solver_ is not str"),
         (setting("attributes", "feature_names_in_", to={"strings": ["a"]}), "does not fit"),
         (setting("attributes", "feature_names_in_", to={"strings": [{}]}), "other things than text"),
@@ -277,7 +277,7 @@ def with_array(path, change):
         (["allocation_", "rows"], -1, "rows holds negative numbers"),
         (["allocation_", "starts"], 5, "not a valid Allocation"),
         (["slices_", "labels"], 10**6, "labels refers to number 1000000"),
-        (["X_fit_"], np.nan, "X holds numbers that are not finite"),
+        (["X_fit_"], np.nan, "X_fit_ holds numbers that are not finite"),
         (["nodes_", 1, "rows"], 90, r"nodes_\[1\].rows refers to number 90"),
     ],
 )

@@ -64,11 +64,6 @@ def _width(transform: Any) -> int:
     return forms.n_columns if hasattr(forms, "n_columns") else len(forms.scale)
 
 
-def _n_made(transform: Any) -> int:
-    """How many columns a Scaling or scaled forms make."""
-    return len(transform.scales if hasattr(transform, "scales") else transform.scale)
-
-
 def _n_trends(levels: Any) -> int:
     """How many trends local fits have, 0 without levels."""
     return 0 if levels is None else levels.locals[0].cells.slopes.shape[1]
@@ -93,10 +88,11 @@ record(
 )
 record("features.forms:ScaledForms", "forms: FeatureForms; scales: float[D]")
 record(
-    "centers.model:GlobalModel",
+    "centers.fit:GlobalModel",
     """transform: Scaling | ScaledForms; centers: float[m *]; coef: float[p m]; kernel: Kernel; intercepts: float[p]
     low: float[p] any; high: float[p] any; means: float[p]; units: float[p]""",
-    lambda model: model.centers.shape[1] == _n_made(model.transform),
+    lambda model: not hasattr(model.transform, "scale") or len(model.transform.scale) == model.centers.shape[1],
+    lambda model: not hasattr(model.transform, "scales") or len(model.transform.scales) == model.centers.shape[1],
     lambda model: _takes(model.kernel, model.centers),
     alone=True,
 )
@@ -201,13 +197,12 @@ record(
     lambda basis: _takes(basis.kernel, basis.centers),
 )
 record(
-    "centers.model:LowRankModel",
-    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; noise: float[p]
-    spread: float[p]; n_rows: number > 0; low: float[p] any; high: float[p] any; dominant: int[q]; pulls: float[q] any
-    n_steps: whole | None; precision: number; dual: float[p r]""",  # dual: another machine would round it differently
+    "centers.fit:LowRankModel",
+    """basis: Basis; rows: int[r]; beta: float[p r]; intercepts: float[p]; factor: float[r r] any; n_rows: number > 0
+    spread: float[p]; n_steps: whole | None; precision: number""",
 )
 record(
-    "centers.tuning:CenterTuning",
+    "centers.choose:CenterTuning",
     """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; pulls: float[q] any
     tried: list of dict; penalties: float[P]; values: float[P] any; margins: float[P] any; at_edge: tuple
     n_fits: number 0..1e308; cost: dict | None""",
@@ -220,8 +215,10 @@ ESTIMATORS["AdaptiveKernelRidge"] = Estimator(
     _low_rank: LowRankModel; feature_importances_: float[d]
     rare_importances_: float[d]; feature_slopes_: float[d]; {COMMON}""",
     (
-        lambda model: len(model._means) == 1,
-        lambda model: _n_made(model._scaling) == model._model.basis.centers.shape[1],
+        lambda model: _width(model._model.transform) == model.n_features_in_,
+        lambda model: len(model._model.means) == len(model._low_rank.spread) == 1,
+        lambda model: model._low_rank.basis.kernel == model._model.kernel,  # the posterior is of what predicts
+        lambda model: np.array_equal(model._low_rank.basis.centers, model._model.centers),
         _errors_hold,
     ),
 )
