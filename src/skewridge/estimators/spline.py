@@ -31,7 +31,7 @@ from skewridge.features.scaling import unit_responses
 from skewridge.model_selection import draw_seed
 from skewridge.response.candidates import CandidateRows, candidate_rows
 from skewridge.response.distinct import distinct_rows
-from skewridge.splines.fit import concerns, fit_rows
+from skewridge.splines.fit import fit_rows, warnings_of
 from skewridge.splines.model import check_pairs, check_splines, make_domain, make_model
 
 FEWEST_KNOTS = 30
@@ -235,8 +235,8 @@ class SmoothingSpline(KernelEstimator):
             gcv_=fit.gcv * scale**2,
             sigma2_=fit.noise * scale**2,
         )
-        for concern in concerns(fit, penalty, float(self.alpha), counts.sum()):
-            warn_user(concern)
+        for warning in warnings_of(fit, penalty, float(self.alpha), counts.sum()):
+            warn_user(warning)
         return self
 
     @overload

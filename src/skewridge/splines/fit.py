@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq, minimize
@@ -106,7 +107,7 @@ def fit_rows(
     amount = ridge.amount(penalty)
     beta = ridge.moments / (ridge.eigenvalues + amount)
     loads, spread = ridge.loads @ beta, ridge.loads / np.sqrt(ridge.eigenvalues + amount)
-    dof, rss = ridge.trace(amount), ridge.rss(amount)
+    rss, dof = ridge.sums(amount)
     left = 1 - alpha * dof / n
     return SplineFit(
         features=features,
@@ -177,9 +178,9 @@ class Task:
         products = (a * b).reshape(len(self.term), -1).sum(axis=1)
         return np.bincount(self.term, products, self.n_terms).astype(np.float64)
 
-    @property
+    @cached_property
     def traces(self) -> FloatArray:
-        """The trace of R_b(Z, Z) of every term."""
+        """The trace of R_b(Z, Z) of every term, (p,)."""
         return self.by_term(self.at_knots, self.at_knots)
 
     def score(self, rss: float, trace: float) -> tuple[float, float, float]:
@@ -199,45 +200,43 @@ class Ridge:
     """
 
     def __init__(self, task: Task, theta: FloatArray) -> None:
-        W, duals = _orthonormal(task, theta)
-        E = np.sqrt(theta)[task.term][:, None] * W
+        _, E, duals, least = _span(task, theta)
         gram = E.T @ (task.gram @ E)
         values, vectors = np.linalg.eigh((gram + gram.T) / 2)
-        self.task, self.eigenvalues, self.least = task, np.maximum(values, 0.0), _least_ridge(task, E)
+        self.task, self.eigenvalues, self.least = task, np.maximum(values, 0.0), least
         self.loads, self.duals = E @ vectors, duals @ vectors
         self.moments: FloatArray = self.loads.T @ task.moments
 
-    def trace(self, ridge: float) -> float:
-        """Degrees of freedom: the free functions' and sum e / (e + ridge)."""
-        return len(self.task.level) + float(np.sum(self.eigenvalues / (self.eigenvalues + ridge)))
+    def sums(self, ridge: float) -> tuple[float, float]:
+        """The residual sum of squares y'y - sum z^2 (e + 2 ridge) / (e + ridge)^2, and the degrees of freedom.
 
-    def rss(self, ridge: float) -> float:
-        """The residual sum of squares, y'y - sum z^2 (e + 2 ridge) / (e + ridge)^2."""
-        e = self.eigenvalues
-        explained = np.sum(self.moments**2 * (e + 2 * ridge) / (e + ridge) ** 2)
-        return max(0.0, self.task.square - float(explained))
+        These are the free functions' and sum e / (e + ridge).
+        """
+        e, shrunk = self.eigenvalues, self.eigenvalues + ridge
+        explained = float(np.sum(self.moments**2 * (e + 2 * ridge) / shrunk**2))
+        return max(0.0, self.task.square - explained), len(self.task.level) + float(np.sum(e / shrunk))
 
-    def score(self, ridge: float) -> float:
-        """Log of N GCV."""
-        return self.task.score(self.rss(ridge), self.trace(ridge))[0]
-
-    def slope(self, ridge: float) -> float:
-        """The derivative of the score by the log of the ridge."""
-        e, z = self.eigenvalues, self.moments
-        _, by_rss, by_trace = self.task.score(self.rss(ridge), self.trace(ridge))
-        rss = np.sum(2 * z**2 * ridge**2 / (e + ridge) ** 3)
-        return float(by_rss * rss - by_trace * np.sum(e * ridge / (e + ridge) ** 2))
+    def score(self, ridge: float) -> tuple[float, float]:
+        """Log of N GCV, and its derivative by the log of the ridge."""
+        e, shrunk = self.eigenvalues, self.eigenvalues + ridge
+        value, by_rss, by_trace = self.task.score(*self.sums(ridge))
+        rss = np.sum(2 * self.moments**2 * ridge**2 / shrunk**3)
+        return value, float(by_rss * rss - by_trace * np.sum(e * ridge / shrunk**2))
 
     def amount(self, penalty: float | None) -> float:
         """The ridge of a penalty, N times it; of none that of least score: best of a grid, then a root of slopes."""
         if penalty is not None:
             return max(self.task.n_rows * penalty, self.least)
         ridges = np.maximum(RIDGES * (float(self.eigenvalues.max(initial=0.0)) or 1.0), self.least)
-        i = int(np.argmin([self.score(ridge) for ridge in ridges]))
-        high, low = np.log(ridges[max(i - 1, 0)]), np.log(ridges[min(i + 1, len(ridges) - 1)])
-        if self.slope(np.exp(low)) >= 0 or self.slope(np.exp(high)) <= 0:
-            return float(ridges[i])
-        return float(np.exp(brentq(lambda log: self.slope(np.exp(log)), low, high, xtol=1e-12)))
+        best = int(np.argmin([self.score(ridge)[0] for ridge in ridges]))
+        high, low = np.log(ridges[max(best - 1, 0)]), np.log(ridges[min(best + 1, len(ridges) - 1)])
+
+        def slope(log: float) -> float:
+            return self.score(np.exp(log))[1]
+
+        if slope(low) >= 0 or slope(high) <= 0:
+            return float(ridges[best])
+        return float(np.exp(brentq(slope, low, high, xtol=1e-12)))
 
 
 def start_theta(task: Task, penalty: float | None) -> FloatArray:
@@ -292,9 +291,8 @@ def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, 
     and F_b'r = m_b - V_b beta, d RSS = -2 (F_b'r)'E_b (beta + ridge g) + 2 ridge (V_b g)'(E_b beta)
     + 2 ridge^2 (W_b g)'(W_b beta).
     """
-    W, _ = _orthonormal(task, theta)
-    E = np.sqrt(theta)[task.term][:, None] * W
-    V, ridge = task.gram @ E, max(ridge, _least_ridge(task, E))
+    W, E, _, least = _span(task, theta)
+    V, ridge = task.gram @ E, max(ridge, least)
     M, z = E.T @ V, E.T @ task.moments
     B = np.linalg.inv((M + M.T) / 2 + ridge * np.eye(len(M)))
     B = (B + B.T) / 2
@@ -310,21 +308,21 @@ def score_gradient(task: Task, theta: FloatArray, ridge: float) -> tuple[float, 
     return score, slope_rss * by_rss + slope_trace * ridge * by_trace
 
 
-def _least_ridge(task: Task, loads: FloatArray) -> float:
-    """The rounding error of the gram of some loads, (P, r): smaller ridges cannot be told from none."""
-    return float(np.sum(task.rounding[:, None] * loads**2))
+def _span(task: Task, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """W (P, r) of the functions that the knots span with given weights, their loads E, T'^-1 (q, r), and a ridge.
 
-
-def _orthonormal(task: Task, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """W, (P, r), of the functions that the knots span with given weights, and T'^-1, (q, r)."""
-    weighted = np.sqrt(theta)[task.term][:, None] * task.at_knots
-    Q, R = np.linalg.qr(weighted)
+    The ridge is the rounding error of E's gram: smaller ones cannot be told from none.
+    """
+    roots = np.sqrt(theta)[task.term][:, None]
+    Q, R = np.linalg.qr(roots * task.at_knots)
     left, values, right = np.linalg.svd(R, full_matrices=False)
     kept = values > RANK * values.max(initial=0.0)
-    return Q @ left[:, kept], right[kept].T / values[kept]
+    W = Q @ left[:, kept]
+    E = roots * W
+    return W, E, right[kept].T / values[kept], float(np.sum(task.rounding[:, None] * E**2))
 
 
-def concerns(fit: SplineFit, penalty: float | None, alpha: float, n_rows: float) -> Iterator[str]:
+def warnings_of(fit: SplineFit, penalty: float | None, alpha: float, n_rows: float) -> Iterator[str]:
     """Yield what a user should be warned of."""
     n_free = fit.free.basis.shape[1]
     if penalty is None and alpha * n_free >= n_rows and len(fit.theta):

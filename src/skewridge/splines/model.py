@@ -151,8 +151,8 @@ def check_pairs(interactions: Any, n_features: int, names: Sequence[str] = ()) -
         return list(combinations(range(n_features), 2))
     pairs, columns = set(), list(names)
     for pair in interactions if np.iterable(interactions) else [interactions]:
-        named = not isinstance(pair, str) and np.iterable(pair)
-        places = np.asarray([columns.index(one) if one in columns else one for one in pair] if named else pair)
+        several = np.iterable(pair) and not isinstance(pair, str)
+        places = np.asarray([columns.index(one) if one in columns else one for one in pair] if several else pair)
         two = places.shape == (2,) and places.dtype.kind in "iu" and places[0] != places[1]
         if not two or places.min() < 0 or places.max() >= n_features:
             raise ValueError(
@@ -170,26 +170,20 @@ def _k2(x: FloatArray) -> FloatArray:
 def _linear(x: FloatArray, z: FloatArray) -> FloatArray:
     """k1(x) k1(z) + k2(|x - z|); constant beyond [0, 1], where its slope is 0."""
     x = np.clip(x, 0.0, 1.0)
-    t = _centred_distance(x, z)
-    t *= t
-    t *= 0.5
-    t += np.column_stack([x - 0.5, np.full(len(x), -1 / 24)]) @ np.vstack([z - 0.5, np.ones(len(z))])
-    return t
+    lines = np.column_stack([x - 0.5, np.full(len(x), -1 / 24)]) @ np.vstack([z - 0.5, np.ones(len(z))])
+    return _centred_distance(x, z) ** 2 * 0.5 + lines
 
 
 def _cubic(x: FloatArray, z: FloatArray) -> FloatArray:
     """k2(x) k2(z) - k4(|x - z|), k4(t) = (s^4 - s^2/2 + 7/240)/24 with s = t - 1/2; straight on beyond [0, 1]."""
     inside = np.clip(x, 0.0, 1.0)
-    t = _centred_distance(inside, z)
-    t *= t
-    values = np.subtract(0.5, t)
-    values *= t
-    values *= 1 / 24
-    values += np.column_stack([_k2(inside), np.full(len(x), -7 / 5760)]) @ np.vstack([_k2(z), np.ones(len(z))])
+    squares = _centred_distance(inside, z) ** 2
+    products = np.column_stack([_k2(inside), np.full(len(x), -7 / 5760)]) @ np.vstack([_k2(z), np.ones(len(z))])
+    values = (0.5 - squares) * squares * (1 / 24) + products
     beyond = np.flatnonzero(x != inside)
     if len(beyond):
         edge = inside[beyond, None]
-        t = np.abs(edge - z) - 0.5
+        t = _centred_distance(edge[:, 0], z)
         slope = (edge - 0.5) * _k2(z) - np.where(edge > 0, 1.0, -1.0) * ((t**3 - t / 4) / 6)  # k3(|edge - z|)
         values[beyond] += (x - inside)[beyond, None] * slope
     return values
@@ -197,10 +191,7 @@ def _cubic(x: FloatArray, z: FloatArray) -> FloatArray:
 
 def _centred_distance(x: FloatArray, z: FloatArray) -> FloatArray:
     """|x - z| - 1/2 of every pair."""
-    t = np.subtract.outer(x, z)
-    np.abs(t, out=t)
-    t -= 0.5
-    return t
+    return np.asarray(abs(np.subtract.outer(x, z)) - 0.5)
 
 
 PARTS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
