@@ -93,10 +93,10 @@ def test_what_companions_predict_is_counted_and_their_own_memory_is_not():
 
 
 def test_cells_of_very_many_rows_are_smaller_and_counted_so():
-    assert [LevelSize(n, 8).rows_a_cell for n in (200_000, 800_000, 10**7)] == [1000, 500, 500]
-    assert LevelSize(10**6, 8, cell_size=300).rows_a_cell == 300
+    sizes = [LevelSettings().local("matern32", n).cell_size for n in (200_000, 800_000, 10**7)]
+    assert sizes == [1000, 500, 500]
+    assert LevelSettings(cell_size=300).local("matern32", 10**6).cell_size == 300
     million, fixed = (LevelSize(10**6, 8, cell_size=size) for size in (None, 1000))
     assert levels_flops(million) < 0.3 * levels_flops(fixed)
-    assert LevelSettings().local("matern32", 10**6).cell_size == million.rows_a_cell
     needs = [levels_bytes(LevelSize(n, 2), 64) for n in range(100_000, 1_000_000, 50_000)]
     assert np.all(np.diff(needs) > 0.0)  # or the most rows that a memory holds could not be looked for

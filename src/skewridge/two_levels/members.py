@@ -35,26 +35,17 @@ LINEAR_GAIN = 0.01  # of the error, that a smaller penalty of ridge regression m
 MOST_ERROR = 1.5  # of level 1's squared error, cross-fitted, that a companion may have and be a trend of local fits
 
 
-class FittedCompanion(Protocol):
-    """A fitted regressor."""
+class Companion(Protocol):
+    """Any regressor, and how copies of it are fitted and predict."""
 
     @property
-    def regressor(self) -> Any:
-        """What was fitted."""
+    def regressor(self) -> Any: ...  # noqa: D102
+
+    def fit(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> Companion:
+        """Fit a copy to rows (n, d), responses (n,) and frequencies (n,)."""
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Finite predictions of rows, (n,)."""
-
-
-class Companion(Protocol):
-    """A regressor that can be fitted, as often as it is asked, to rows that occur `weights` times."""
-
-    @property
-    def name(self) -> str:
-        """What it is called among the members of the blend."""
-
-    def fit(self, X: FloatArray, y: FloatArray, weights: FloatArray) -> FittedCompanion:
-        """Fit a copy of it to rows (n, d), responses (n,) and frequencies (n,)."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +86,12 @@ def has_levels(sample: Sample, settings: LevelSettings) -> bool:
     return len(sample) >= settings.fewest_rows and not constant_outputs(sample.Y).all()
 
 
-def companion_values(fitted: Sequence[FittedCompanion], X: FloatArray) -> FloatArray:
+def companion_values(fitted: Sequence[Companion], X: FloatArray) -> FloatArray:
     """Predictions of some companions side by side, (n, c)."""
     return np.array([own.predict(X) for own in fitted]).reshape(len(fitted), len(X)).T
 
 
-def fit_companions(sample: Sample, settings: LevelSettings) -> tuple[tuple[FittedCompanion, ...], FloatArray]:
+def fit_companions(sample: Sample, settings: LevelSettings) -> tuple[tuple[Companion, ...], FloatArray]:
     """Fit the companions to all rows, and cross-fit them on two folds as level 1 is: their left-out values, (n, c).
 
     There are none without levels. They are fitted where a fit is driven from, one after another: they are not ours,

@@ -1,4 +1,4 @@
-"""How large errors are at x: level 1 fitted to the logarithms of honest errors.
+"""How large errors are at x: level 1 fitted to the logarithms of left-out errors.
 
 The prediction is a column beside those of x. A row's own error would make its scale too large or too small by just
 what is to be measured, so scales of training rows are cross-fitted; new rows get the mean of the fits that gave them.
@@ -24,7 +24,7 @@ from skewridge.response.candidates import candidate_rows
 
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
 MOST_ROWS = 15_000  # distinct ones that it is learned from
-LEAST_GAIN = 0.005  # of the variance of log errors, that the scale must explain of rows it has not seen
+LEAST_GAIN = 0.005  # of the variance of log errors, that the scale must explain of rows that are left out
 CENTERS: dict[str, Any] = {"n_centers": 300, "adapt": 0.5, "n_steps": 60}
 FLOOR = 0.05  # the quantile of absolute errors that smaller ones are taken for
 
@@ -39,21 +39,11 @@ def fit_noise(
     groups: IntArray | None = None,
     seed: int,
 ) -> tuple[GlobalModel | None, FloatArray]:
-    """Return a model of log s(x), and s at the rows by fits that have not seen them.
+    """Return a model of log s(x, prediction), and s at the rows, (n,), by fits without them; None and 1 where alike.
 
-    Parameters
-    ----------
-    X : (n, d) rows, in memory or in chunks
-    prediction : (n,) array of honest predictions, by fits without the row
-    y, weights : (n,) arrays, responses and how often they occur
-    level : (n,) array, predictions that no row's own response moves, for the column beside those of x; None: the
-        honest ones, if these do not either
-    groups : (n,) array of labels; None: every row on its own
-
-    Returns
-    -------
-    model : GlobalModel of rows (x, prediction); None where the scale is the same everywhere
-    scale : (n,) array, 1 without a model
+    Rows are in memory or in chunks; ``prediction``, (n,), are left-out ones, and ``level`` those that no row's own
+    response moves, for the column beside those of x; None: the left-out ones, if these do not either. Labels of
+    ``groups``, (n,), are left out together.
 
     Examples
     --------
@@ -65,32 +55,31 @@ def fit_noise(
     >>> bool(np.corrcoef(scale, 0.1 + X[:, 1])[0, 1] > 0.9)
     True
     """
-    alike = None, np.ones(len(y))
-    sizes = _log_sizes(y - prediction, weights)
-    if sizes is None or common_error(y - prediction, y, weights):  # sizes of errors then tell of the shift
-        return alike
+    same = None, np.ones(len(y))
+    errors = y - prediction
+    sizes = _log_sizes(errors, weights)
+    if sizes is None or common_error(errors, y, weights):  # sizes of errors then tell of the shift
+        return same
     rows = candidate_rows(X, sizes, weights, "auto", seed, groups=groups)
     if len(rows) < FEWEST_ROWS:
-        return alike
+        return same
     some = np.flatnonzero(rows.member < MOST_ROWS)
     labels = None if groups is None else groups[some]
     level = prediction if level is None else level
-    Z = np.column_stack([np.asarray(X[some]), level[some]])
-    own = Z, sizes[some], weights[some], CenterSettings(**CENTERS, guides=True)
+    Z, settings = np.column_stack([np.asarray(X[some]), level[some]]), CenterSettings(**CENTERS, guides=True)
     with on_threads():
-        fit = cross_fit(*own, groups=labels, seed=seed)
-    size, w = sizes[some, 0], weights[some]
-    guesses = fit.values[:, 0], np.average(size, weights=w)
-    left, all_ = (float(np.average((size - guess) ** 2, weights=w)) for guess in guesses)
-    if not left < (1.0 - LEAST_GAIN) * all_:
-        return alike
+        fit = cross_fit(Z, sizes[some], weights[some], settings, groups=labels, seed=seed)
+    found, size, w = fit.values[:, 0], sizes[some, 0], weights[some]
+    unexplained = float(np.average((size - found) ** 2, weights=w))
+    if not unexplained < (1.0 - LEAST_GAIN) * float(np.average((size - np.average(size, weights=w)) ** 2, weights=w)):
+        return same
     scale = noise_scale(fit.model, X, level)
-    scale[some] = np.exp(fit.values[:, 0])
+    scale[some] = np.exp(found)
     return fit.model, scale
 
 
 def noise_scale(model: GlobalModel | None, X: RowData, prediction: FloatArray) -> FloatArray:
-    """Return s at rows that no fit has seen, (n,)."""
+    """Return s at new rows, (n,)."""
     if model is None:
         return np.ones(len(X))
 

@@ -43,11 +43,6 @@ class LevelSize:
         return 2 * self.n_columns + 1 + self.n_companions
 
     @property
-    def rows_a_cell(self) -> int:
-        """The most rows of a cell."""
-        return self.cell_size or guided_cell_size(self.n_rows)
-
-    @property
     def partitions(self) -> int:
         """Partitions of x into cells."""
         return self.n_partitions or guided_partitions(self.n_rows)
@@ -93,7 +88,7 @@ def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell = float(min(size.n_rows, size.rows_a_cell))
+    cell = float(min(size.n_rows, size.cell_size or guided_cell_size(size.n_rows)))
     batch = float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
     cells = size.n_kernels * size.partitions * size.n_rows * cell**2 * 2 / 3
     n_steps = N_STEPS if size.n_fits == 1 else OUTER_STEPS * (size.n_fits - 1)

@@ -14,7 +14,7 @@ from skewridge.features.scaling import common_error
 from skewridge.metrics import rare_region
 from skewridge.ridge.diagnostics import SerialDependence
 from skewridge.two_levels.blend import BlendedModel
-from skewridge.two_levels.members import FittedCompanion, MembersFit
+from skewridge.two_levels.members import Companion, MembersFit
 
 DOMINANT_SHARE = 0.5  # of the squared error, in one row
 EXACT = 1e-13  # of the range of y: errors up to this are rounding
@@ -83,7 +83,7 @@ class BlendedFit:
     risk: StatedRisk
     left_out_by: str
     fit: MembersFit
-    companions: tuple[FittedCompanion, ...]
+    companions: tuple[Companion, ...]
     adjacent: SerialDependence | None
     shift: float
 
