@@ -93,13 +93,13 @@ def test_frequencies_are_copies_left_out_together(n, d, seed):
     np.testing.assert_allclose(once.left_out[:, 0], expected, rtol=0, atol=1e-7 * np.abs(Y).max())
 
 
-def test_scores_decide_which_errors_count():
+def test_loss_weights_decide_which_errors_count():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 1))
     half = np.arange(200) < 100
     y = np.where(half, x[:, 0], 0.0) * 3 + 0.01 * rng.normal(size=200)  # linear in one half, flat in the other
-    flat = fit_linear(x, y[:, None], np.ones(200), scores=(~half).astype(float))
-    steep = fit_linear(x, y[:, None], np.ones(200), scores=half.astype(float))
+    flat = fit_linear(x, y[:, None], np.ones(200), loss_weights=(~half).astype(float))
+    steep = fit_linear(x, y[:, None], np.ones(200), loss_weights=half.astype(float))
     assert flat.penalty > 100 * steep.penalty
 
 

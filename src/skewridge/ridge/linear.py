@@ -62,7 +62,7 @@ def fit_linear(
     y: FloatArray,
     frequencies: FloatArray,
     *,
-    scores: FloatArray | None = None,
+    loss_weights: FloatArray | None = None,
     penalties: FloatArray = PENALTIES,
     least_gain: float = 0.0,
     groups: IntArray | None = None,
@@ -73,9 +73,9 @@ def fit_linear(
     h_i = 1 / sum f + s_i' (S'FS + n penalty I)^-1 s_i.
 
     X (n, d) holds at least two distinct rows; d may exceed n, and columns may be constant or collinear. y is (n, 1);
-    squared errors count frequencies times scores, both (n,). A later penalty is taken where it lowers the error by
-    more than ``least_gain`` of it: a line that needs no small penalty has none, and does not explode at rows off the
-    plane of those it was fitted to. Rows of a group are left out in ten folds of whole groups.
+    squared errors count by loss weights, (n,), the frequencies unless given. A later penalty is taken where it lowers
+    the error by more than ``least_gain`` of it: a line that needs no small penalty has none, and does not explode at
+    rows off the plane of those it was fitted to. Rows of a group are left out in ten folds of whole groups.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def fit_linear(
         path = _left_out_path(spectrum, centred, frequencies, penalties)
     else:
         path = _folds_path(columns, centred, frequencies, assign_groups(groups, centred[:, 0], GROUP_FOLDS), penalties)
-    counts = frequencies if scores is None else frequencies * scores
+    counts = frequencies if loss_weights is None else loss_weights
     best, errors, chosen = np.inf, np.zeros(y.shape), float(penalties[0])
     for penalty, found in zip(penalties, path, strict=True):
         loss = float((counts @ found**2)[0])

@@ -128,7 +128,7 @@ def fit_members(
         return MembersFit(Members(None, line), Y)
     linear, linear_left_out, _ = fit_linear(
         *(X, Y, sample.frequencies),
-        scores=_scores(sample),
+        loss_weights=sample.loss_weights,
         least_gain=LINEAR_GAIN,
         groups=sample.groups,
     )
@@ -171,13 +171,6 @@ def fit_members(
     )
 
 
-def _scores(sample: Sample) -> FloatArray | None:
-    """How much errors count, (n,); None where rows count as often as they occur."""
-    if np.array_equal(sample.loss_weights, sample.frequencies):
-        return None
-    return sample.loss_weights / sample.frequencies
-
-
 def _fit_level_one(
     sample: Sample, settings: LevelSettings, forms: FeatureForms, learned: tuple[LearnedKernel, ...]
 ) -> tuple[CrossFit, FloatArray]:
@@ -188,10 +181,11 @@ def _fit_level_one(
     """
     sampled = sample.groups is None and len(sample) > GUIDING_ROWS
     own = sample.some(slice(GUIDING_ROWS)) if sampled else sample  # rows come in random order
+    alike = np.array_equal(own.loss_weights, own.frequencies) or not own.loss_weights.any()  # which may be elsewhere
     fit = cross_fit(
         *(own.Z, own.Y, own.frequencies),
         replace(settings.centers, forms=forms, learned=learned[0] if learned else None, guides=True),
-        scores=_scores(own) if np.any(own.loss_weights > 0.0) else None,  # all that count may be outside the sample
+        scores=None if alike else own.loss_weights / own.frequencies,
         scoring=settings.scoring,
         groups=own.groups,
         seed=settings.seed,
