@@ -19,13 +19,14 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import map_rows
-from skewridge.features.scaling import common_error
+from skewridge.features.scaling import common_error, weighted_median
 from skewridge.response.candidates import candidate_rows
 
 FEWEST_ROWS = 200  # distinct ones; of fewer the scale is the same everywhere
 MOST_ROWS = 15_000  # distinct ones that it is learned from
 LEAST_GAIN = 0.005  # of the variance of log errors, that the scale must explain of rows that are left out
 CENTERS: dict[str, Any] = {"n_centers": 300, "adapt": 0.5, "n_steps": 60}
+TINY = 1e-6  # of the median: smaller errors are those of rows that are fitted exactly
 FLOOR = 0.05  # the quantile of absolute errors that smaller ones are taken for
 
 
@@ -95,12 +96,9 @@ def _log_sizes(errors: FloatArray, weights: FloatArray) -> FloatArray | None:
     sizes = np.abs(errors)
     if not len(sizes):
         return None
-    order = np.argsort(sizes, kind="stable")
-    reached = np.cumsum(weights[order]) / weights.sum()
-    floor, middle = (float(sizes[order][np.searchsorted(reached, level)]) for level in (FLOOR, 0.5))
-    if floor <= 1e-6 * middle:
-        floor = float(sizes[order][np.searchsorted(reached, 0.25)])
-    if floor <= 1e-6 * middle or middle == 0.0:
+    floor, quarter, middle = (weighted_median(sizes, weights, level) for level in (FLOOR, 0.25, 0.5))
+    floor = floor if floor > TINY * middle else quarter
+    if floor <= TINY * middle:
         return None
     unit = 2.0 ** frexp(middle)[1]
     return np.log(np.maximum(sizes, floor) / unit)[:, None]
