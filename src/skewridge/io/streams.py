@@ -15,7 +15,7 @@ from typing import IO, Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from skewridge._messages import listed
-from skewridge.execution.memory import MACHINE, Budget
+from skewridge.execution.memory import MACHINE
 
 UTF8, UTF8_MARK = "utf-8", codecs.BOM_UTF8
 LATIN = "cp1252"  # latin-1 as it is found in files: with the euro sign and quotes that cp1252 adds
@@ -77,11 +77,6 @@ def reading(place: str, form: str, remedy: str = "Is it whole?") -> Iterator[Non
             raise ValueError(f"{place} cannot be read as {form}: {error}") from error
         what = f"{type(error).__name__}: {' '.join(str(error).split()).rstrip('.')}."
         raise OSError(f"{place} cannot be read as {form}: {what} {remedy}") from error
-
-
-def holds_table(n_bytes: float, limit: float | None = None) -> bool:
-    """Whether a table of so many bytes may be read as a whole."""
-    return Budget(limit, TEXT).holds(n_bytes)
 
 
 def require_table(url: str, n_bytes: float) -> None:

@@ -9,8 +9,6 @@ one kernel stands in ``_compiled_rows`` and is called by address: ``calls`` has 
 kernel values unless said, and the kernel's code.
 """
 
-from functools import wraps
-
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -37,18 +35,15 @@ MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them eac
 
 
 def _by_kernel(first="similarity", second="value"):  # type: ignore[no-untyped-def]
-    """Let a loop be called with a kernel: its row functions are looked up, compiled if need be."""
+    """What lets a loop be called with a kernel and points: its row functions are looked up, compiled if need be."""
 
-    def decorate(compiled):  # type: ignore[no-untyped-def]
-        @wraps(compiled)
-        def call(kernel, points, *others):  # type: ignore[no-untyped-def]
-            code, dtype = KERNELS.index(kernel.name), points.dtype
-            calls = address_of(first, code, dtype), address_of(second, code, dtype), code
-            return compiled(calls, kernel.degree, points, *others)
+    def look_up(arguments):  # type: ignore[no-untyped-def]
+        kernel, points, *others = arguments
+        code, dtype = KERNELS.index(kernel.name), points.dtype
+        calls = address_of(first, code, dtype), address_of(second, code, dtype), code
+        return calls, kernel.degree, points, *others
 
-        return call
-
-    return decorate
+    return look_up
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -90,7 +85,7 @@ def _cross(calls, degree, left, right, lower, out):
         _kernel_row(calls, degree, left[i], right, first, i + 1 if lower else right.shape[1], out[i])
 
 
-cross = _by_kernel()(called(_cross))
+cross = called(_cross, _by_kernel())
 
 
 @inner()
@@ -136,11 +131,10 @@ def _cross_blas(calls, degree, left, rows, norms, lower, out):
                     out[top + i, start + j] = values[i, j]
 
 
-cross_blas = _by_kernel()(called(_cross_blas))
+cross_blas = called(_cross_blas, _by_kernel())
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def similarity_upper(calls, degree, left, right, out, diagonal):
     """The similarities of X with itself: above the diagonal of out, and the diagonal apart."""
     n = left.shape[0]
@@ -149,8 +143,7 @@ def similarity_upper(calls, degree, left, right, out, diagonal):
         call_similarity(calls[0], left[i], right, i + 1, n, out[i, i + 1 :])
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def similarity(calls, degree, left, right, out):
     """The similarities of X and Z."""
     first = np.int64(0)
@@ -158,8 +151,7 @@ def similarity(calls, degree, left, right, out):
         call_similarity(calls[0], left[i], right, first, right.shape[1], out[i])
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def rescaled(calls, degree, out, similarities, factor):
     """Kernel values from similarities of points that are stretched by a factor more."""
     m = out.shape[1]
@@ -169,8 +161,7 @@ def rescaled(calls, degree, out, similarities, factor):
         call_profile(calls[1], degree, out[i], m)
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def rescaled_below(calls, degree, square, diagonal, factor):
     """rescaled for a square matrix: from similarities above its diagonal into its lower triangle."""
     n = square.shape[0]
@@ -185,8 +176,7 @@ def rescaled_below(calls, degree, square, diagonal, factor):
             call_profile(calls[1], degree, square[i], i + 1)
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def matvec(calls, degree, left, right, coef, out):
     """Add k(X, Z) @ coef' to out, one tile of kernel values at a time; coef is (p, m) and out (n, p)."""
     n, m = left.shape[0], right.shape[1]
@@ -209,8 +199,7 @@ def _add_residual_moments(row, coef, weight, target, out):
             out[q, j] += left * row[j]
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def residual_moments(calls, degree, left, right, coef, weights, targets, out):
     """Add k(X, Z)' w (targets - k(X, Z) @ coef') to out, (p, m), with every kernel value computed once."""
     n, m = left.shape[0], right.shape[1]
@@ -225,8 +214,7 @@ def residual_moments(calls, degree, left, right, coef, weights, targets, out):
             _add_residual_moments(values[i], coef, weights[top + i], targets[top + i], out)
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def residual_moments_blas(calls, degree, left, rows, coef, norms, weights, targets, out):
     """residual_moments with inner products by BLAS, see matvec_blas."""
     n, m = left.shape[0], rows.shape[0]
@@ -258,8 +246,7 @@ def _nearest(calls, x, low, high, near):
             near[b] += gap if calls[2] == LAPLACIAN else gap * gap
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def matvec_near(calls, degree, left, right, coef, starts, low, high, reach, out):
     """matvec without the boxes of right points whose similarity to a left point is beyond reach.
 
@@ -284,8 +271,7 @@ def _gather(points, rows, right):
             right[f, j] = point[f]
 
 
-@_by_kernel("pair")
-@loop()
+@loop(_by_kernel("pair"))
 def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
     """k(x, Z) @ coef' with the points Z of x's own cell only, for left points sorted by cell.
 
@@ -319,8 +305,7 @@ def matvec_cells(calls, degree, left, cells, points, order, starts, coef, out):
         top = bottom
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def matvec_blas(calls, degree, left, rows, coef, norms, out):
     """matvec with inner products by BLAS; the right points come as rows, (m, d), with their squared norms."""
     n, m = left.shape[0], rows.shape[0]
@@ -411,8 +396,7 @@ def _factorise_and_solve(matrix, b, potrf, potrs, upper, ints):
     return ints[2]
 
 
-@_by_kernel()
-@loop()
+@loop(_by_kernel())
 def solve_nodes(
     calls, degree, points, norms, y, weights, penalties, rows, starts, nodes, potrf, potrs, upper, ints, buffer, coef
 ):
@@ -448,8 +432,7 @@ def _direction(calls, u, z):
     return u - z
 
 
-@_by_kernel(second="slope")
-@loop()
+@loop(_by_kernel(second="slope"))
 def gradient(calls, degree, left, right, coef, out):
     """Add d/dx of k(x, Z) @ coef at every left point to out, one tile of slopes at a time."""
     n, m = left.shape[0], right.shape[1]
@@ -514,8 +497,7 @@ def _add_pulls(row, curvature, v, a, i, pulls):
         row[j] *= pulls[j]
 
 
-@_by_kernel("moments", "slope")
-@loop(fastmath={"contract"})
+@loop(_by_kernel("moments", "slope"), fastmath={"contract"})
 def scale_gradient(calls, degree, left, right, similar, curvature, v, a, out):
     """Add sum_ij W_ij dk(s x_i, s x_j) / dlog s_f to out for every feature f, at s = 1.
 

@@ -9,7 +9,7 @@ a dense factorisation costs O(n^3).
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import config, njit
@@ -19,62 +19,55 @@ from skewridge import no_collection
 if config.DISABLE_JIT:
     raise RuntimeError("skewridge needs loops that numba compiles; unset NUMBA_DISABLE_JIT.")
 
+LookUp: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+
 shared = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True)  # called by name, and by Python through called
 inner = partial(shared, no_cpython_wrapper=True)  # called by compiled code, by name or by address, and never by Python
 
 
-def loop(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile what Python calls and compiled code does not."""
-    return lambda function: called(shared(**options)(function))
+def loop(look_up: LookUp = tuple, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile what Python calls and compiled code does not; look_up makes its arguments of those that are given."""
+    return lambda function: called(shared(**options)(function), look_up)
 
 
-def called(compiled: Any) -> Callable[..., Any]:
+def called(compiled: Any, look_up: LookUp = tuple) -> Callable[..., Any]:
     """Return what calls a compiled function from Python; its first call compiles it."""
 
     @wraps(compiled.py_func)
     def call(*arguments: Any) -> Any:
+        found = look_up(arguments)
         if compiled.overloads:
-            return compiled(*arguments)
+            return compiled(*found)
         with no_collection():
-            return compiled(*arguments)
+            return compiled(*found)
 
     return call
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _factorise(diagonal, off, shift, pivots, below):
-    """D and the subdiagonal of L, T + shift I = L D L'."""
-    pivots[0] = diagonal[0] + shift
-    for m in range(off.size):
-        below[m] = off[m] / pivots[m]
-        pivots[m + 1] = diagonal[m + 1] + shift - off[m] * below[m]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _solve(pivots, below, z, x):
-    """Forward and backward substitution."""
-    n = pivots.size
-    u = z[0]
-    x[0] = u / pivots[0]
-    for m in range(1, n):
-        u = z[m] - below[m - 1] * u
-        x[m] = u / pivots[m]
-    for m in range(n - 2, -1, -1):
-        x[m] -= below[m] * x[m + 1]
-
-
 @loop(fastmath={"contract"})
 def factorise_shifted(diagonal, off, shifts, pivots, below):
-    """L and D of T + c I for every shift c."""
+    """D and the subdiagonal of L, T + c I = L D L', for every shift c."""
     for p in range(shifts.size):
-        _factorise(diagonal, off, shifts[p], pivots[p], below[p])
+        shift, own, under = shifts[p], pivots[p], below[p]
+        own[0] = diagonal[0] + shift
+        for m in range(off.size):
+            under[m] = off[m] / own[m]
+            own[m + 1] = diagonal[m + 1] + shift - off[m] * under[m]
 
 
 @loop(fastmath={"contract"})
 def solve_shifted(pivots, below, z, solutions):
-    """(T + c I)^-1 z for every shift."""
+    """(T + c I)^-1 z for every shift, by forward and backward substitution."""
     for p in range(pivots.shape[0]):
-        _solve(pivots[p], below[p], z, solutions[p])
+        own, under, x = pivots[p], below[p], solutions[p]
+        n = own.size
+        u = z[0]
+        x[0] = u / own[0]
+        for m in range(1, n):
+            u = z[m] - under[m - 1] * u
+            x[m] = u / own[m]
+        for m in range(n - 2, -1, -1):
+            x[m] -= under[m] * x[m + 1]
 
 
 @loop(fastmath={"contract"})

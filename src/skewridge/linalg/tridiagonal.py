@@ -81,7 +81,7 @@ def solve_path(
     With c = penalty sum w: coef = W^1/2 Q (T + c)^-1 z, residual = c W^-1 coef, 1 - A_ii = c [Q (T + c)^-1 Q']_ii.
     The lower triangle of the gram is read and overwritten; the upper one stays as it is.
     """
-    from skewridge.linalg._tridiagonal_compiled import solve_shifted
+    from skewridge.linalg._tridiagonal_compiled import inverse_diagonals, solve_shifted
 
     n, root = len(y), None if weights is None else np.sqrt(weights)
     if root is not None:
@@ -107,7 +107,10 @@ def solve_path(
         block = rows[start : start + LEVERAGES_AT_ONCE]
         units = np.zeros((len(block), n))
         units[np.arange(len(block)), block] = 1.0
-        leverages[:, start : start + len(block)] = quadratic_forms(T, pivots, below, units)
+        basis = np.ascontiguousarray(T.rotate(units, transpose=True).T)  # a unit vector u becomes Q'u
+        forms = np.empty((len(ridge), len(block)))
+        inverse_diagonals(pivots, below, basis, forms)
+        leverages[:, start : start + len(block)] = forms
     return Path(penalties, coef, residual, leverages * ridge[:, None], rows)
 
 
@@ -119,13 +122,3 @@ def shifted_factors(T: Tridiagonal, ridges: FloatArray) -> tuple[FloatArray, Flo
     pivots, below = np.empty((len(ridges), n)), np.zeros((len(ridges), n))
     factorise_shifted(T.diagonal, T.off, ridges, pivots, below)
     return pivots, below
-
-
-def quadratic_forms(T: Tridiagonal, pivots: FloatArray, below: FloatArray, rows: FloatArray) -> FloatArray:
-    """v' Q (T + c)^-1 Q' v for every row v and every ridge c that was factorised, (P, m); rows are overwritten."""
-    from skewridge.linalg._tridiagonal_compiled import inverse_diagonals
-
-    basis = np.ascontiguousarray(T.rotate(rows, transpose=True).T)
-    out = np.empty((len(pivots), len(rows)))
-    inverse_diagonals(pivots, below, basis, out)
-    return out

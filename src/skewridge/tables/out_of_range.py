@@ -82,17 +82,13 @@ def outside_fit(fitted: Any, X: Any, names: Sequence[str], columns: Sequence[Col
     return found
 
 
-def count_outside(found: Sequence[Outside]) -> int:
-    """How many rows one column or another puts outside."""
-    return len(np.unique(np.concatenate([column.rows for column in found]))) if found else 0
-
-
 def outside_text(found: Sequence[Outside], n_rows: int, name: Callable[[int], str]) -> str:
     """The columns in a few words, those that reach furthest first."""
     furthest = sorted(found, key=lambda column: -column.beyond[0])
     texts = (column.as_text(name) for column in furthest)
+    n_outside = len(np.unique(np.concatenate([column.rows for column in found])))
     return (
-        f"{count_outside(found)} of {n_rows} rows lie outside the range that the model was fitted to, where it has "
+        f"{n_outside} of {n_rows} rows lie outside the range that the model was fitted to, where it has "
         f"nothing to go by: {listed(texts, len(found), '; and {} more columns', separator='; ')}."
     )
 
