@@ -9,6 +9,8 @@ one kernel stands in ``_compiled_rows`` and is called by address: ``calls`` has 
 kernel values unless said, and the kernel's code.
 """
 
+from functools import cache
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -34,16 +36,21 @@ TRANSPOSE_TILE = 32
 MOMENT_ROWS = 16  # rows of kernel values that are held at a time, m of them each
 
 
+@cache
+def _calls_of(name, dtype, first, second):  # type: ignore[no-untyped-def]
+    """The addresses of a kernel's row functions, compiled if need be, and its code."""
+    code = KERNELS.index(name)
+    return address_of(first, code, dtype), address_of(second, code, dtype), code
+
+
 def _by_kernel(first="similarity", second="value"):  # type: ignore[no-untyped-def]
-    """What lets a loop be called with a kernel and points: its row functions are looked up, compiled if need be."""
-
-    def look_up(arguments):  # type: ignore[no-untyped-def]
-        kernel, points, *others = arguments
-        code, dtype = KERNELS.index(kernel.name), points.dtype
-        calls = address_of(first, code, dtype), address_of(second, code, dtype), code
-        return calls, kernel.degree, points, *others
-
-    return look_up
+    """What a loop is called with, from a kernel and points."""
+    return lambda kernel, points, *others: (
+        _calls_of(kernel.name, points.dtype, first, second),
+        kernel.degree,
+        points,
+        *others,
+    )
 
 
 @njit(nogil=True, cache=True, inline="always")

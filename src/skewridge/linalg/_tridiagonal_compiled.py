@@ -19,23 +19,23 @@ from skewridge import no_collection
 if config.DISABLE_JIT:
     raise RuntimeError("skewridge needs loops that numba compiles; unset NUMBA_DISABLE_JIT.")
 
-LookUp: TypeAlias = Callable[[tuple[Any, ...]], tuple[Any, ...]]
+Given: TypeAlias = Callable[..., tuple[Any, ...]]  # makes arguments of those that Python gives
 
 shared = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True)  # called by name, and by Python through called
 inner = partial(shared, no_cpython_wrapper=True)  # called by compiled code, by name or by address, and never by Python
 
 
-def loop(look_up: LookUp = tuple, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile what Python calls and compiled code does not; look_up makes its arguments of those that are given."""
-    return lambda function: called(shared(**options)(function), look_up)
+def loop(given: Given | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile what Python calls and compiled code does not."""
+    return lambda function: called(shared(**options)(function), given)
 
 
-def called(compiled: Any, look_up: LookUp = tuple) -> Callable[..., Any]:
+def called(compiled: Any, given: Given | None = None) -> Callable[..., Any]:
     """Return what calls a compiled function from Python; its first call compiles it."""
 
     @wraps(compiled.py_func)
     def call(*arguments: Any) -> Any:
-        found = look_up(arguments)
+        found = arguments if given is None else given(*arguments)
         if compiled.overloads:
             return compiled(*found)
         with no_collection():
