@@ -39,6 +39,7 @@ SPACES = " '\u00a0\u202f_"  # between thousands, whatever the decimal sign
 DECIMALS = (".", ",")
 SIGNS = frozenset((*DECIMALS, *SPACES))  # in numbers, besides digits
 OTHER = {".": ",", ",": "."}  # the sign that may stand between thousands
+OTHERWISE = "If that is wrong, add --decimal {0!r}, in Python decimal={0!r}."
 FORMS = {
     decimal: rf"[+-]?(([1-9]\d{{0,2}}([{other}{SPACES}]\d{{3}})+|\d+)(\{decimal}\d*)?|\{decimal}\d+)([eE][+-]?\d+)?"
     for decimal, other in OTHER.items()
@@ -226,7 +227,7 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
         }
         if only["."] and only[","]:
             both = " and ".join(f"{name!r} holds {text!r}" for name, text in (only[","][0], only["."][0]))
-            doubt = f"{both}: the decimal sign is taken for a point. {_otherwise(',')}"
+            doubt = f"{both}: the decimal sign is taken for a point. {OTHERWISE.format(',')}"
             return Dialect((), delimiter, doubt=doubt)
         decimal = "," if only[","] else "."
         settled = bool(only["."] or only[","])
@@ -238,14 +239,10 @@ def find_numbers(rows: Sequence[Sequence[str]], delimiter: str, decimal: str | N
         if commas or (points and european):
             name, text = (commas or points)[0]
             value = float(plain_number(text, decimal))
-            doubt = f"{name!r} holds {text!r}, read as {value:.12g}. {_otherwise(OTHER[decimal])}"
+            doubt = f"{name!r} holds {text!r}, read as {value:.12g}. {OTHERWISE.format(OTHER[decimal])}"
     signs = OTHER[decimal] + SPACES
     between = (sign for _, text in signed if is_number(text, decimal) for sign in text if sign in signs)
     return Dialect((), delimiter, decimal, next(between, ""), settled=settled, doubt=doubt)
-
-
-def _otherwise(decimal: str) -> str:
-    return f"If that is wrong, add --decimal {decimal!r}, in Python decimal={decimal!r}."
 
 
 def is_number(text: str, decimal: str) -> bool:
