@@ -96,7 +96,7 @@ def test_the_least_cross_validated_risk_wins():
     risks = [score.risk for score in choice.scores]
     assert choice.best.risk == min(risks)
     assert choice.candidate == choice.best.candidate
-    assert choice.penalty == choice.best.penalties[np.argmin(choice.best.curve)]
+    assert choice.penalty == choice.best.penalties[np.argmin(choice.best.risks)]
 
 
 def test_scores_are_those_of_the_transformed_rows():

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from skewridge.centers.cross_fit import cross_fit, cross_fit_rows
+from skewridge.centers.cross_fit import cross_fit
 from skewridge.centers.fit import N_PARTS
-from skewridge.centers.rows import CenterSettings, training_rows
+from skewridge.centers.rows import CenterSettings
 from skewridge.execution.chunked import ArrayChunk, Table
 from skewridge.execution.context import using
 from skewridge.response.candidates import candidate_rows
@@ -67,16 +69,13 @@ def test_the_expansion_is_the_mean_of_the_refits():
 
 def test_a_rows_own_response_does_not_change_its_value_at_given_settings():
     X, Y, w = data_of()
-    choice = cross_fit(X, Y, w, SETTINGS, **HOW).choice
+    chosen = cross_fit(X, Y, w, SETTINGS, **HOW).choice
     pool = candidate_rows(X, Y, w, 1, 3).in_folds(N_PARTS)
     own = pool.folds[pool.member] == 0
-    one_slice = CenterSettings(n_centers=25, adapt=0.5, slices=1, bounds=None)
+    given = replace(SETTINGS, slices=1, bounds=None, penalty=chosen.penalty, learned=chosen.learned)
     moved = Y.copy()
     moved[own] += np.random.default_rng(1).normal(size=(own.sum(), 1))
-    before, after = (
-        cross_fit_rows(training_rows(X, responses, w, one_slice, seed=3), choice, one_slice).values
-        for responses in (Y, moved)
-    )
+    before, after = (cross_fit(X, responses, w, given, **HOW).values for responses in (Y, moved))
     np.testing.assert_allclose(after[own], before[own], atol=1e-9 * Y.std())
     assert np.abs(after[~own] - before[~own]).max() > 1e-2
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skewridge.centers.cross_validation import PENALTIES, Candidate, CVScore, cross_validator
+from skewridge.centers.cross_validation import PENALTIES, Candidate, cross_validator
 from skewridge.centers.rows import CenterSettings, TrainingRows
 from skewridge.execution.context import using
 from skewridge.response.candidates import N_FOLDS, candidate_rows
@@ -177,15 +177,12 @@ def test_a_constant_response_has_no_error():
     np.testing.assert_allclose(validate(Candidate("matern32", 10, 0.0, 0.6)).errors, 0.0, atol=1e-12)
 
 
-def score_of(errors):
-    errors = np.array(errors, dtype=float)
-    return CVScore(Candidate("matern32", 1, 0.0, 1.0), np.arange(errors.shape[1]) + 1.0, errors, errors, errors)
-
-
 def test_a_score_is_least_where_the_mean_of_the_folds_is():
-    score = score_of([[1.0, 0.2, 5.0], [1.0, 0.6, 0.0]])
-    assert score.curve.tolist() == [1.0, 0.4, 2.5]
-    assert (score.place, score.penalty, score.risk) == (1, 2.0, 0.4)
+    X, Y = data_of(60, 2)
+    score = validator(X, Y)(Candidate("matern32", 12, 0.5, 0.6))
+    np.testing.assert_array_equal(score.risks, score.errors.mean(axis=0))
+    assert score.risk == score.risks.min()
+    assert score.penalty == score.penalties[score.place] == score.penalties[np.argmin(score.risks)]
 
 
 def test_a_fold_in_which_no_row_counts_does_no_harm():

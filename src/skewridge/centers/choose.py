@@ -69,7 +69,13 @@ def choose(rows: TrainingRows, settings: CenterSettings, most: int) -> Choice:
     """Learn scales and choose centres, so many at most, adaptive share, penalty and kernel."""
     prefetch(rows.X, rows.candidates.rows[:SAMPLE_ROWS])
     validator = cross_validator(rows, SAMPLE_ROWS, settings)
-    sample, standard, choices = validator.sample, _standard(rows, settings), list[tuple[CVScore, Choice]]()
+    sample, choices = validator.sample, list[tuple[CVScore, Choice]]()
+    as_they_are, d = settings.scale_features is None, rows.X.shape[1]
+    standard = Scaling(
+        np.zeros(d), np.full(d, float(as_they_are))
+    )  # where forms are learned: of constant columns alone
+    if settings.scale_features == "standard" or (not as_they_are and set(settings.kernels) & set(BANDWIDTH_FREE)):
+        standard = standard_scaling(rows.X, rows.weights)
     for name in settings.kernels:
         transform, bandwidth, learned = scale_kernel(name, sample, settings, rows.seed, standard)
         m, adapt = settings.n_centers or min(most, FALLBACK[0]), settings.adapt or FALLBACK[1]
@@ -127,16 +133,6 @@ def scale_kernel(
     if bandwidth == "median":
         bandwidth = median_bandwidth(transform(sample.Z[:MEDIAN_ROWS]), name, seed)
     return transform, float(bandwidth), found
-
-
-def _standard(rows: TrainingRows, settings: CenterSettings) -> Scaling:
-    """The transform of rows where scales of forms are not learned; for no kernel: nothing passes."""
-    d = rows.X.shape[1]
-    if settings.scale_features is None:
-        return Scaling(np.zeros(d), np.ones(d))
-    if settings.scale_features == "learn" and not set(settings.kernels) & set(BANDWIDTH_FREE):
-        return Scaling(np.zeros(d), np.zeros(d))  # only where all columns are constant
-    return standard_scaling(rows.X, rows.weights)
 
 
 def _evaluate(
@@ -259,9 +255,9 @@ def describe(choice: Choice, n_centers: int, rows: TrainingRows, scoring: str) -
         chosen={**chosen, "risk": best.risk},
         tried=list(tried),
         penalties=best.penalties,
-        values=best.curve,
+        values=best.risks,
         margins=best.errors.std(axis=0, ddof=1) / np.sqrt(len(best.errors)),
-        at_edge=("penalty",) if 0 < best.place == len(best.curve) - 1 else (),
+        at_edge=("penalty",) if 0 < best.place == len(best.risks) - 1 else (),
         n_fits=sum(score.work for score in choice.scores) / one_fit,
         cost=cost,
     )

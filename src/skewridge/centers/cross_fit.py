@@ -78,8 +78,19 @@ def cross_fit(
     with one_blas_thread():
         rows = training_rows(X, Y, weights, settings, seed=seed, scores=scores, groups=groups)
         choice, settings, n_threads = choose_for(rows, settings)
+        rows, Z = replace(rows, candidates=rows.candidates.in_folds(N_PARTS)), through(choice.transform, rows.X)
         with using(n_jobs=n_threads), stage("cross-fitting"):
-            return cross_fit_rows(rows, choice, settings, scoring=scoring)
+            span, own = range_rows(choice.candidate.kernel, Z), choice.candidate
+            kernel = make_kernel(own.kernel, span, own.bandwidth, settings.degree)
+            halves = fit_halves(rows, Z, kernel, choice, settings)
+            values = _values(rows, Z, halves, "cross-fit")
+    model = replace(
+        halves[0],
+        centers=np.vstack([half.centers for half in halves]),
+        coef=np.hstack([half.coef for half in halves]) / N_PARTS,
+        intercepts=np.mean([half.intercepts for half in halves], axis=0),
+    )
+    return CrossFit(choice, describe(choice, len(model.centers) // N_PARTS, rows, scoring), model, values)
 
 
 def cross_fit_folds(
@@ -94,22 +105,6 @@ def cross_fit_folds(
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
     candidates = training_rows(X, Y, weights, settings, seed=seed, groups=groups).candidates.in_folds(N_PARTS)
     return candidates.folds[candidates.member].astype(np.int64)
-
-
-def cross_fit_rows(rows: TrainingRows, choice: Choice, settings: CenterSettings, *, scoring: str = "mse") -> CrossFit:
-    """Cross-fit rows as was chosen."""
-    rows = replace(rows, candidates=rows.candidates.in_folds(N_PARTS))
-    Z, candidate = through(choice.transform, rows.X), choice.candidate
-    kernel = make_kernel(candidate.kernel, range_rows(candidate.kernel, Z), candidate.bandwidth, settings.degree)
-    halves = fit_halves(rows, Z, kernel, choice, settings)
-    model = replace(
-        halves[0],
-        centers=np.vstack([half.centers for half in halves]),
-        coef=np.hstack([half.coef for half in halves]) / N_PARTS,
-        intercepts=np.mean([half.intercepts for half in halves], axis=0),
-    )
-    values = _values(rows, Z, halves, "cross-fit")
-    return CrossFit(choice, describe(choice, len(model.centers) // N_PARTS, rows, scoring), model, values)
 
 
 def _values(rows: TrainingRows, Z: RowData, models: list[GlobalModel], label: str) -> FloatArray:
@@ -152,7 +147,7 @@ def _first_values(rows: TrainingRows, settings: CenterSettings) -> FloatArray:
     validate = replace(validate, X=standard(validate.X))
     candidates = (Candidate(FIRST_KERNEL, m, adapt, bandwidth) for m, adapt in FIRST_CANDIDATES)
     best = min(map(validate, candidates), key=lambda score: score.risk)
-    kernel = validate.kernel(best.candidate)
+    kernel = make_kernel(FIRST_KERNEL, validate.X, bandwidth, settings.degree)
     drawn, basis, sums = validate.summed(best.candidate, kernel)
     models = [
         GlobalModel(

@@ -42,7 +42,8 @@ class CVScore:
     """A candidate's errors in every fold, (F, P), along the penalties, (P,), and the operations that it took.
 
     ``errors`` are squared ones as the scores count them, over the variance, ``plain`` the same with all rows alike,
-    ``biases`` the mean of y minus prediction, over the standard deviation.
+    ``biases`` the mean of y minus prediction, over the standard deviation; ``risks`` (P,) are the folds' mean errors,
+    least at a ``place``.
     """
 
     candidate: Candidate
@@ -50,27 +51,11 @@ class CVScore:
     errors: FloatArray
     plain: FloatArray
     biases: FloatArray
-    work: float = 0.0
-
-    @property
-    def curve(self) -> FloatArray:
-        """The risk along the penalties, (P,)."""
-        return self.errors.mean(axis=0)
-
-    @property
-    def place(self) -> int:
-        """Where the risk is least."""
-        return int(np.argmin(self.curve))
-
-    @property
-    def risk(self) -> float:
-        """The least risk."""
-        return float(self.curve[self.place])
-
-    @property
-    def penalty(self) -> float:
-        """The penalty of the least risk."""
-        return float(self.penalties[self.place])
+    risks: FloatArray
+    place: int
+    risk: float
+    penalty: float
+    work: float
 
 
 def pass_work(n_rows: int, rank: float) -> float:
@@ -113,7 +98,7 @@ class CrossValidator:
 
     def __call__(self, candidate: Candidate) -> CVScore:
         """Return the candidate's errors in every fold along the penalties."""
-        kernel = self.kernel(candidate)
+        kernel = make_kernel(candidate.kernel, self.X, candidate.bandwidth, self.degree)
         penalties = self.penalties
         if penalties is None:
             penalties = PENALTIES * float(np.mean(kernel.diagonal(self.X)))
@@ -129,12 +114,20 @@ class CrossValidator:
             if self.scored is not None:  # by their mean over folds: a fold may hold no row that counts
                 errors[f] = scored[f].squared_error(beta, intercepts)[:, 0] / (self.variance * counted)
             biases[f] = own.error(beta, intercepts)[:, 0] / (np.sqrt(self.variance) * n_rows)
-        work = cv_work(len(self.X), len(basis.kept))
-        return CVScore(candidate, penalties, errors, plain, biases, work)
-
-    def kernel(self, candidate: Candidate) -> Kernel:
-        """The candidate's kernel."""
-        return make_kernel(candidate.kernel, self.X, candidate.bandwidth, self.degree)
+        risks = errors.mean(axis=0)
+        place = int(np.argmin(risks))
+        return CVScore(
+            candidate=candidate,
+            penalties=penalties,
+            errors=errors,
+            plain=plain,
+            biases=biases,
+            risks=risks,
+            place=place,
+            risk=float(risks[place]),
+            penalty=float(penalties[place]),
+            work=cv_work(len(self.X), len(basis.kept)),
+        )
 
     def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
         """Every fold's centres, the basis of all of them, and the folds' sums."""
