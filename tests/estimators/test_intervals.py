@@ -9,8 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
 from skewridge.datasets import make_peaks
-from skewridge.estimators.intervals import IntervalMixin, response_edges
+from skewridge.estimators.intervals import IntervalMixin
 from skewridge.response.candidates import candidate_rows
+from skewridge.response.slices import slice_edges
 
 GIVEN = {"bandwidth": 0.2, "penalty": 1e-4, "random_state": 0}
 MODELS = [
@@ -212,16 +213,16 @@ class Means(IntervalMixin, RegressorMixin, BaseEstimator):
     """The mean of the sign of the first feature: an estimator that brings nothing of its own."""
 
     def fit(self, X, y):
-        self._rows, self._seed = (X, y, np.ones(len(y))), 0
+        self._seen, self._seed = (X, y, np.ones(len(y))), 0
         self.means_ = np.array([y[X[:, 0] <= 0].mean(), y[X[:, 0] > 0].mean()])
-        self._response_edges = response_edges(y, np.ones(len(y)))
+        self._response_edges = slice_edges(y, "scott")
         return self
 
     def predict(self, X):
         return self.means_[(X[:, 0] > 0).astype(int)]
 
-    def _training_rows(self):
-        return self._rows
+    def _refitted(self, X, y, weights, X_new):
+        return Means().fit(X, y).predict(X_new)
 
 
 def test_any_regressor_can_have_intervals():

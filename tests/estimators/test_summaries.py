@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -8,9 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge
+from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge, SmoothingSpline
 from skewridge.datasets import make_peaks
-from skewridge.estimators.summaries import html_table
 
 ROWS = make_peaks(200, 2, random_state=0)
 MODELS = {
@@ -103,8 +103,11 @@ def test_pipelines_still_show(model):
     assert type(model).__name__ in estimator_html_repr(pipeline)
 
 
-def test_texts_are_escaped():
-    assert "<script>" not in html_table({"<script>": "<script>"})
+def test_names_of_columns_are_escaped():
+    table = pd.DataFrame(ROWS[0]).rename(columns=lambda place: f"<b>{place}")
+    shown = SmoothingSpline(random_state=0).fit(table, ROWS[1])._repr_html_()
+    assert "s(&lt;b&gt;0)" in shown
+    assert "s(<b>0)" not in shown
 
 
 def test_showing_changes_nothing(model):

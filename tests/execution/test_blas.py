@@ -95,7 +95,7 @@ class OwnPool:
 def test_a_library_with_a_number_for_every_thread_is_limited_in_each(monkeypatch):
     pool = OwnPool()
     limit = BlasLimit([pool])
-    monkeypatch.setattr("skewridge.execution.blas._LIMIT", limit)
+    monkeypatch.setattr("skewridge.execution.blas.LIMIT", limit)
     assert list(using(n_jobs=2)(run)(lambda _: pool.get_num_threads(), range(4))) == [1, 1, 1, 1]
     with one_blas_thread():
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from skewridge._typing import AnyFloatArray, FloatArray, IntArray
+from skewridge._typing import AnyFloatArray, FloatArray, IntArray, Prediction
 from skewridge._validation import (
     check_bytes,
     check_choice,
@@ -27,17 +26,19 @@ from skewridge._validation import (
     is_lazy,
     warn_user,
 )
-from skewridge.estimators.intervals import RUNNING, IntervalMixin, response_edges
+from skewridge.estimators.intervals import RUNNING, IntervalMixin, check_in_memory
+from skewridge.estimators.sources import predict_collection
 from skewridge.estimators.summaries import NotebookMixin
 from skewridge.execution.chunked import Table
-from skewridge.execution.context import running, using
+from skewridge.execution.context import running
 from skewridge.execution.passes import check_rows
 from skewridge.features.scaling import constant_outputs, prediction_bounds
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 from skewridge.metrics import SCORINGS, row_scores
+from skewridge.response.candidates import choose_rule
 from skewridge.response.groups import RowGroups, coded_labels, ordered_blocks, row_groups
-from skewridge.response.slices import check_slice_rule
+from skewridge.response.slices import check_slice_rule, slice_edges
 
 Parameters = ParamSpec("Parameters")
 Fitted = TypeVar("Fitted")
@@ -53,16 +54,14 @@ OF_AN_EARLIER_FIT = ("_seen", "_together", "_error_model", "_expansion")
 
 def whole(low: int, high: int | None = None, *, auto: bool = False) -> Check:
     """An integer in [low, high], or "auto"."""
-    return lambda name, value: (auto and is_auto(value)) or check_integer(name, value, low, high, also=_or_auto(auto))
+    also = " or 'auto'" if auto else ""
+    return lambda name, value: (auto and is_auto(value)) or check_integer(name, value, low, high, also=also)
 
 
 def real(low: float, high: float = np.inf, *, auto: bool = False) -> Check:
     """A number in [low, high], or "auto"."""
-    return lambda name, value: (auto and is_auto(value)) or check_real(name, value, low, high, also=_or_auto(auto))
-
-
-def _or_auto(auto: bool) -> str:
-    return " or 'auto'" if auto else ""
+    also = " or 'auto'" if auto else ""
+    return lambda name, value: (auto and is_auto(value)) or check_real(name, value, low, high, also=also)
 
 
 def positive(*names: str, also: str) -> Check:
@@ -74,14 +73,15 @@ def positive(*names: str, also: str) -> Check:
     )
 
 
-def one_of(*options: str) -> Check:
-    """One of some names."""
-    return partial(check_choice, options=options)
+def optional(check: Check) -> Check:
+    """What a check lets pass, or None."""
+    return lambda name, value: value is None or check(name, value)
 
 
-def slice_rule(auto: bool) -> Check:
-    """How the response is cut, or "auto"."""
-    return lambda name, value: (auto and is_auto(value)) or check_slice_rule(value)
+def check_slices(name: str, rule: Any) -> None:
+    """Refuse what is no way to cut the response, and not "auto"."""
+    if not is_auto(rule):
+        check_slice_rule(rule)
 
 
 def check_scoring(name: str, scoring: Any) -> None:
@@ -109,22 +109,12 @@ def check_bounds(name: str, bounds: Any) -> None:
         raise ValueError(f"{name} must be (low, high) with low < high; got {bounds!r}. Swap the ends.")
 
 
-def _check_threads(name: str, n_jobs: Any) -> None:
-    if n_jobs is not None:
-        check_integer(name, n_jobs, -(2**31), also=" or None")
-
-
-def _check_memory(name: str, limit: Any) -> None:
-    if limit is not None:
-        check_bytes(name, limit)
-
-
-def _check_verbose(name: str, verbose: Any) -> None:
-    check_integer(name, int(verbose) if isinstance(verbose, bool) else verbose, 0)
-
-
-THREADS: dict[str, Check] = {"n_jobs": _check_threads, "verbose": _check_verbose}
-MACHINE: dict[str, Check] = {"memory_limit": _check_memory, **THREADS}
+THREADS: dict[str, Check] = {
+    "n_jobs": optional(partial(check_integer, low=-(2**31), also=" or None")),
+    "verbose": lambda name, value: check_integer(name, int(value) if isinstance(value, bool) else value, 0),
+}
+MACHINE: dict[str, Check] = {"memory_limit": optional(check_bytes), **THREADS}
+BANDWIDTH = positive("auto", "median", also=", 'median' or 'auto'")
 KERNEL: dict[str, Check] = {"degree": whole(1, MAX_DEGREE), "fit_intercept": check_flag, **MACHINE}
 
 
@@ -134,7 +124,7 @@ def check_bandwidth(bandwidth: Any, kernels: Sequence[str]) -> None:
         raise ValueError(
             f"The {kernels[0]} kernel takes no bandwidth; got bandwidth={bandwidth!r}. Leave it at 'auto'."
         )
-    positive("auto", "median", also=", 'median' or 'auto'")("bandwidth", bandwidth)
+    BANDWIDTH("bandwidth", bandwidth)
 
 
 def as_bounds(bounds: Any) -> str | tuple[float | None, float | None] | None:
@@ -187,20 +177,19 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
     """Base of all regressors: checks by a table, threads, and a fit that leaves the estimator as it was if it fails."""
 
     _parameters: ClassVar[dict[str, Check]]
+    _runs_with: ClassVar[dict[str, Any]] = {}  # how work runs whatever engine and checkpoint are in use
     _bounds: tuple[float, float] | None
 
     def _check_parameters(self) -> None:
         for name, check in self._parameters.items():
             check(name, getattr(self, name))
 
-    @contextmanager
-    def _running(self, X: Any = None) -> Iterator[None]:
+    def _running(self, X: Any = None) -> Any:
         """Run as the parameters say; rows in chunks where they are, unless they are collected here first."""
-        limit, collects = getattr(self, "memory_limit", None), hasattr(self, "_check_size")
-        more = {"checkpoint": None} if collects else {"engine": engine_for(X)} if is_lazy(X) else {}
+        limit = getattr(self, "memory_limit", None)
         n_bytes = None if limit is None else check_bytes("memory_limit", limit)
-        with running(self.n_jobs, self.verbose, n_bytes), using(**more):
-            yield
+        engine = {"engine": engine_for(X)} if is_lazy(X) and not self._runs_with else {}
+        return running(self.n_jobs, self.verbose, n_bytes, **engine, **self._runs_with)
 
     def _clipped(self, prediction: FloatArray) -> FloatArray:
         return prediction if self._bounds is None else np.clip(prediction, *self._bounds)
@@ -212,12 +201,14 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_") or name in OF_AN_EARLIER_FIT]:
             del self.__dict__[name]
-        self.__dict__.update({name: value for name, value in vars(checked).items() if name.endswith("_in_")})
+        self.__dict__.update(
+            {name: value for name, value in vars(checked).items() if name.endswith("_in_") and value is not None}
+        )
         if isinstance(X, np.ndarray):  # the range of a table was found when it was checked
             self.feature_min_in_, self.feature_max_in_ = X.min(axis=0), X.max(axis=0)
         given = checked.get_params(deep=False)  # of a copy that nobody changes, for fits without some rows
         self._fitted_with = {name: value for name, value in given.items() if name not in RUNNING}
-        self._response_edges = response_edges(y, weights)
+        self._response_edges = slice_edges(y, choose_rule(y, "auto", weights), weights)  # before it is calibrated
         self.__dict__.update(fitted)
         return self
 
@@ -225,10 +216,46 @@ class Shell(IntervalMixin, NotebookMixin, RegressorMixin, BaseEstimator):
 class KernelEstimator(Shell):
     """A regressor of numbers: rows are checked, wherever they are."""
 
+    kernel: Any
     _takes_tables = False  # rows in chunks
+    _check_kernel: Callable[[str], Any]  # returns the name of a kernel, or raises
+    _predict: Callable[[Any, bool], Prediction]  # of rows in memory
 
-    def _numbers(self, X: Any) -> FloatArray | None:
-        return self._check_new(X).astype(np.float64)
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    @overload
+    def predict(self, X: Any, return_std: bool) -> Prediction: ...
+    @runs
+    def predict(self, X: Any, return_std: bool = False) -> Prediction:
+        """Predict rows; values stay within ``bounds``.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+            A Dask array or frame is predicted as lazily as it is, but by SmoothingSpline.
+        return_std : bool, default=False
+            Whether to return standard deviations as well: of f given the data (AdaptiveKernelRidge and SmoothingSpline,
+            a Gaussian process with the estimated noise), of the average given the inputs (DacKernelRidge), or of y
+            given x, those of :meth:`predict_distribution` (SkewRidge and LocalKernelRidge).
+
+        Returns
+        -------
+        prediction : (n,) array
+        std : (n,) array, with ``return_std=True``
+        """
+        if not (self._takes_tables and is_lazy(X)):
+            return self._predict(X, return_std)
+        if return_std and self._keeps_left_out:
+            check_in_memory(X)
+        found: FloatArray = predict_collection(self, X)
+        return found
+
+    @property
+    def _kernels(self) -> tuple[str, ...]:
+        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
+        return tuple(type(self)._check_kernel(name) for name in names)
 
     def _check_data(self, X: Any, y: Any) -> tuple[Self, Any, FloatArray]:
         """Validate on a clone, so that a fit that fails later leaves this estimator as it was.
@@ -257,10 +284,10 @@ class KernelEstimator(Shell):
         check_plain("X", X)
         check_plain("y", y)
         check_same_order(X, y)
-        checked.__dict__.update(column_labels(X))
-        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True)
+        checked.column_labels_in_ = column_labels(X)
         if hasattr(y, "tocsr"):
             raise TypeError(f"y must be a dense array; got {type(y).__name__}, a sparse one. Pass y.toarray().")
+        X, y = validate_data(checked, X, y, dtype=PRECISIONS, order="C", y_numeric=True)
         check_magnitude("X", X)
         checked._precision = X.dtype
         y = np.array(y, dtype=np.float64, order="C")  # texts of numbers, too; sums round by memory order
@@ -289,34 +316,29 @@ def _check_response(y: FloatArray) -> None:
 # Tables, groups and orders
 
 
-def column_labels(X: Any) -> dict[str, Any]:
-    """The attribute with the labels of a frame's columns, as texts; none where they are texts, which names are.
+def column_labels(X: Any) -> Any:
+    """The labels of a pandas frame's columns, as texts; None where all are texts, which names are, or there are none.
 
     scikit-learn compares labels that are texts, and lets others pass in any order.
     """
-    labels = _labels(X)
-    return {} if labels is None else {"column_labels_in_": np.array(labels, dtype=object)}
+    columns: Any = getattr(X, "columns", None)
+    if not hasattr(X, "iloc") or not hasattr(columns, "tolist"):
+        return None
+    labels = columns.tolist()
+    texts = all(isinstance(label, str) for label in labels)
+    return None if texts else np.array([repr(label) for label in labels], dtype=object)
 
 
 def check_labels(fitted: Any, X: Any) -> None:
     """Refuse a frame whose columns have the labels of the fit in another order."""
-    before, now = getattr(fitted, "column_labels_in_", None), _labels(X)
-    if before is None or now is None or before.tolist() == now or sorted(before) != sorted(now):
+    before, now = getattr(fitted, "column_labels_in_", None), column_labels(X)
+    if before is None or now is None or np.array_equal(before, now) or sorted(before) != sorted(now):
         return
     place = next(i for i, (one, other) in enumerate(zip(before, now, strict=True)) if one != other)
     raise ValueError(
         f"X must have its columns in the order of the fit: expected {before[place]} at place {place}, "
         f"got {now[place]}. Reorder them, or drop the labels with to_numpy()."
     )
-
-
-def _labels(X: Any) -> list[str] | None:
-    """What tells the columns of a pandas frame apart, as texts; None where all are texts, or there are none."""
-    columns: Any = getattr(X, "columns", None)
-    if not hasattr(X, "iloc") or not hasattr(columns, "tolist"):
-        return None
-    labels = columns.tolist()
-    return None if all(isinstance(label, str) for label in labels) else [repr(label) for label in labels]
 
 
 def refuse_raw(estimator: Any, X: Any) -> None:

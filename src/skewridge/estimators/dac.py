@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, overload
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from skewridge import _typing as t
 from skewridge._typing import FloatArray
-from skewridge._validation import check_flag, is_lazy
+from skewridge._validation import check_choice, check_flag
 from skewridge.centers.cross_fit import first_estimate
 from skewridge.estimators.base import (
     KERNEL,
@@ -21,23 +21,22 @@ from skewridge.estimators.base import (
     bounds_of,
     check_bandwidth,
     check_bounds,
-    one_of,
+    check_scoring,
     positive,
     runs,
 )
 from skewridge.estimators.intervals import fit_quietly
-from skewridge.estimators.sources import predict_collection
 from skewridge.estimators.summaries import partition_summary
 from skewridge.execution.chunked import RowData, Table, is_held
-from skewridge.execution.context import current, on_threads
+from skewridge.execution.context import current, on_threads, run
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
-from skewridge.metrics import row_scores
+from skewridge.metrics import row_scores, scoring_name
 from skewridge.model_selection import draw_seed
-from skewridge.nodes.fit import Problem, average_nodes, conditional_std, fit_nodes, node_estimates, spread
+from skewridge.nodes.fit import Problem, average_nodes, fit_nodes, noise_std, relative_variance, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
 from skewridge.nodes.trials import CRITERIA
-from skewridge.nodes.tuning import KernelSettings, tune
+from skewridge.nodes.tuning import LEFT_OUT, KernelSettings, tune
 from skewridge.ridge.exact import Expansion, NodeFit
 
 
@@ -91,6 +90,9 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
     The range of y is cut into slices; rows of rare slices are copied until every slice is as full as the
     fullest; copies are dealt evenly to ``n_nodes`` nodes and de-duplicated; node i solves
     ``(K + n penalty I) beta = y`` on its n rows; the estimate is the average of the nodes.
+
+    Standard deviations are those of the average given the inputs and the allocation, with rows that several nodes share
+    counted once; they factorise every node again.
 
     Parameters
     ----------
@@ -182,8 +184,9 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
     _summary = partition_summary
     _parameters: ClassVar[dict[str, Check]] = {
         "penalty": positive("auto", "rule", *CRITERIA, also=", or the name of a way to choose it"),
-        "slice_on": one_of("response", "pilot"),
+        "slice_on": partial(check_choice, options=["response", "pilot"]),
         "keep_nodes": check_flag,
+        "scoring": check_scoring,
         "bounds": check_bounds,
         **KERNEL,
     }
@@ -284,36 +287,14 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
             _ = self._expansion
         return self
 
-    @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
-    @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
-    @overload
-    def predict(self, X: Any, return_std: bool) -> t.Prediction: ...
-    @runs
-    def predict(self, X: Any, return_std: bool = False) -> t.Prediction:
-        """Return the average of the nodes' estimates.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame
-        return_std : bool, default=False
-            Whether to return as well the conditional standard deviation of the average: given the inputs and
-            the allocation, with rows that several nodes share counted once. It factorises every node again.
-
-        Returns
-        -------
-        prediction : (n,) array
-        std : (n,) array, with ``return_std=True``
-        """
-        if is_lazy(X):
-            return predict_collection(self, X)
+    def _predict(self, X: Any, return_std: bool) -> t.Prediction:
         X = self._check_new(X)
         prediction = self._clipped(predict_rows(self._expansion.predict, X)[:, 0] + self.intercept_)
         if not return_std:
             return prediction
         with on_threads():
-            return prediction, conditional_std(replace(self._problem, X=self.X_fit_), X, self._centred)
+            problem = replace(self._problem, X=self.X_fit_)
+            return prediction, np.sqrt(relative_variance(problem, X, self._centred)) * noise_std(problem)
 
     def predict_nodes(self, X: Any) -> FloatArray:
         """Return every node's own estimate at X, (k, n). Needs ``keep_nodes=True``."""
@@ -348,7 +329,18 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         self._settings.check()
         check_bandwidth(self.bandwidth, [check_kernel_name(self.kernel)])
         super()._check_parameters()
-        self._kernel_settings.check()
+        settings = self._kernel_settings
+        if self.scoring != "mse" and not settings.chooses:
+            raise ValueError(
+                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: bandwidth and penalty are both fixed. "
+                "Leave one at 'auto', or scoring at 'mse'."
+            )
+        if self.scoring != "mse" and settings.criterion not in LEFT_OUT:
+            raise ValueError(
+                f"penalty={self.penalty!r} judges rows by fits that have seen them and cannot aim at "
+                f"scoring={scoring_name(self.scoring)!r}: rare rows are fitted most closely. Use penalty 'loo' or "
+                "'cv', or scoring='mse'."
+            )
 
     def _training_rows(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         y = self._problem.y
@@ -365,5 +357,6 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         X = self._check_new(X)
         if not hasattr(self, "nodes_"):
             raise ValueError("The local estimates were not kept: fit again with keep_nodes=True.")
+        fitted = self._problem
         with on_threads():
-            return node_estimates(self.nodes_, self._problem.kernel, self._problem.X, X)
+            return run(lambda fit: fitted.kernel.matvec(X, fitted.X[fit.rows], fit.coef), self.nodes_, "node estimates")

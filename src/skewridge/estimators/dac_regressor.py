@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skewridge._typing import Auto, Bounds, FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import (
+    check_choice,
     check_magnitude,
     check_no_mask,
     check_plain,
@@ -26,11 +27,11 @@ from skewridge._validation import (
     check_weights,
     is_lazy,
 )
-from skewridge.estimators.base import THREADS, Check, bounds_of, check_bounds, check_labels, column_labels, one_of, runs
+from skewridge.estimators.base import THREADS, Check, bounds_of, check_bounds, check_labels, column_labels, runs
 from skewridge.estimators.dac import PartitionedEstimator, attributes_of
 from skewridge.estimators.intervals import fit_quietly, take_rows
 from skewridge.estimators.summaries import dealt_summary
-from skewridge.execution.context import on_threads, run, running, using
+from skewridge.execution.context import run, using
 from skewridge.execution.memory import Budget
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
@@ -109,8 +110,10 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
 
     _hands_weights_on = True  # to the estimator
     _summary = dealt_summary
+    _runs_with: ClassVar[dict[str, Any]] = {"engine": None, "checkpoint": None}
+    _row_keys = staticmethod(row_keys)
     _parameters: ClassVar[dict[str, Check]] = {
-        "slice_on": one_of("response", "pilot"),
+        "slice_on": partial(check_choice, options=["response", "pilot"]),
         "bounds": check_bounds,
         **THREADS,
     }
@@ -242,11 +245,6 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
 
-    @contextmanager
-    def _running(self, X: Any = None) -> Iterator[None]:
-        with running(self.n_jobs, self.verbose), on_threads():
-            yield
-
     def _check_parameters(self) -> None:
         if not all(hasattr(type(self.estimator), name) for name in ("fit", "predict")):
             raise TypeError(
@@ -274,7 +272,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
         check_same_order(X, y)
         self._check_times(X)
         check_plain("y", y)
-        checked.__dict__.update(column_labels(X))
+        checked.column_labels_in_ = column_labels(X)
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
             X, y = validate_data(checked, X, y, skip_check_array=True)
             y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True)
@@ -288,8 +286,9 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
 
     def _check_times(self, X: Any) -> None:
         """Refuse masked entries in X, and times unless the first that sees them may encode them."""
-        check_no_mask("X", X)
-        if not _encodes_tables(self.estimator):
+        if _encodes_tables(self.estimator):
+            check_no_mask("X", X)
+        else:
             check_plain("X", X)
 
     def _sliced(self, X: Any, y: FloatArray, seed: int) -> FloatArray:
@@ -301,9 +300,6 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         twin = self._twin(n_nodes=self._n_nodes_for(len(y)), random_state=self._seed)
         return fit_quietly(twin, X, y, weights if self._weighted else None).predict(X_new)
-
-    def _told_apart_by(self, X: Any) -> FloatArray:
-        return row_keys(X)
 
     def _node_estimates(self, X: Any, **predict_params: Any) -> Iterator[FloatArray]:
         check_is_fitted(self)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -26,9 +25,8 @@ from skewridge.distribution.predictive import (
     point_masses,
 )
 from skewridge.execution.context import on_threads
-from skewridge.response.candidates import N_FOLDS, candidate_rows, choose_rule
+from skewridge.response.candidates import N_FOLDS, candidate_rows
 from skewridge.response.groups import RowGroups
-from skewridge.response.slices import slice_edges
 from skewridge.two_levels.noise import fit_noise, noise_scale
 
 COMMON_ROWS = 500  # at which a fit without a fold is compared with the whole fit
@@ -59,7 +57,6 @@ class IntervalMixin:
     """
 
     predict: Callable[..., Any]
-    get_params: Callable[..., dict[str, Any]]
     calibration_: Calibration
     _error_model: ErrorModel
     _response_edges: FloatArray
@@ -67,6 +64,11 @@ class IntervalMixin:
     _seen: tuple[Any, FloatArray, FloatArray]
     _left_behind: tuple[str, ...] = ("_seen", "_fitted_with", "_together")  # by copies, which cannot be fitted again
     _together: RowGroups | None = None
+    _keeps_left_out = False  # predictions of the rows of the fit without them: then the scale of the noise is learned
+    _row_keys: Callable[[Any], FloatArray] | None = None  # numbers that are equal where rows are that are no numbers
+    _running: Callable[..., Any]
+    _check_new: Callable[[Any], Any]
+    _refitted: Callable[[Any, FloatArray, FloatArray, Any], FloatArray]  # to X, y and weights; what others would be
 
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Measure the errors that intervals are made of.
@@ -89,8 +91,10 @@ class IntervalMixin:
         if (X is None) != (y is None):
             raise ValueError("calibrate takes X and y together, or neither: then it uses the rows of the fit.")
         rows = self._cross_fitted() if X is None else self._predicted(X, y, sample_weight)
-        with self._running(), on_threads():
-            noise, scale = self._noise(rows, rows if X is None else self._unseen_already())
+        noise, scale = None, np.ones(len(rows.y))
+        if self._keeps_left_out:
+            with self._running(), on_threads():
+                noise, scale = self._noise(rows)
         edges, level = self._response_edges, rows.prediction if rows.level is None else rows.level
         masses = point_masses(rows.prediction, rows.y, scale, edges, rows.weights, rows.source, level)
         low, high = self._support(rows.y, masses)
@@ -308,6 +312,7 @@ class IntervalMixin:
         return {name: value for name, value in state.items() if name not in self._left_behind}
 
     def _training_rows(self) -> tuple[Any, FloatArray, FloatArray]:
+        """X, y and weights of the fit."""
         if not hasattr(self, "_seen"):
             raise ValueError(
                 "The rows of the fit are gone: a model that was saved, copied or sent elsewhere does not carry them. "
@@ -315,28 +320,20 @@ class IntervalMixin:
             )
         return self._seen
 
-    def _running(self) -> AbstractContextManager[None]:
-        """How work runs: as it does around."""
-        return nullcontext()
-
-    def _numbers(self, X: Any) -> FloatArray | None:
-        """New rows as checked numbers; None where the scale of the noise cannot depend on them."""
-        return None
-
-    def _noise(self, rows: Unseen, own: Unseen | None) -> tuple[GlobalModel | None, FloatArray]:
+    def _noise(self, rows: Unseen) -> tuple[GlobalModel | None, FloatArray]:
         """The model of the noise, and its scale at the rows: cross-fitted where the model has seen them."""
-        if rows.X is None:
-            return None, np.ones(len(rows.y))
-        if own is not rows and hasattr(self, "_error_model"):
+        is_new = rows.source == "fresh"
+        own = self._cross_fitted() if is_new and not hasattr(self, "_error_model") else rows
+        if is_new and own is rows:
             noise = self._error_model.noise
-        elif own is None or own.X is None:
+        elif own.X is None:
             noise = None
         else:
             columns = own.prediction, own.y, own.weights
             noise, scale = fit_noise(own.X, *columns, level=own.level, groups=own.groups, seed=self._seed)
-            if own is rows:
+            if not is_new:
                 return noise, scale
-        return noise, noise_scale(noise, rows.X, rows.prediction)
+        return noise, np.ones(len(rows.y)) if rows.X is None else noise_scale(noise, rows.X, rows.prediction)
 
     def _support(self, y: FloatArray, masses: PointMasses | None) -> tuple[float, float]:
         """What y stays between: bounds that were given, and ends of y that many rows share."""
@@ -351,11 +348,10 @@ class IntervalMixin:
     def _scale(self, X: Any, prediction: FloatArray) -> FloatArray:
         """The scale of the noise at new rows with such predictions, (n,)."""
         noise = self._error_model.noise
-        rows = None if noise is None else self._numbers(X)
-        if rows is None:
+        if noise is None:
             return np.ones(len(prediction))
         with self._running(), on_threads():
-            return noise_scale(noise, rows, prediction)
+            return noise_scale(noise, self._check_new(X).astype(np.float64), prediction)
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""
@@ -367,8 +363,8 @@ class IntervalMixin:
         check_consistent_length(prediction, y)
         y = column_or_1d(y, warn=True)
         weights, kept = check_weights(sample_weight, len(y), X)
-        rows = self._numbers(X)
-        return Unseen(prediction[kept], y[kept], weights, "fresh", X=None if rows is None else rows[kept])
+        rows = self._check_new(X).astype(np.float64)[kept] if self._keeps_left_out else None
+        return Unseen(prediction[kept], y[kept], weights, "fresh", X=rows)
 
     def _cross_fitted(self) -> Unseen:
         """Predict every row of the fit by a fit without its fold; rows with equal x, and groups, share a fold.
@@ -377,7 +373,9 @@ class IntervalMixin:
         off: intervals are put around the whole fit, and a few rows may shift all that a fit predicts.
         """
         X, y, weights = self._training_rows()
-        pool = candidate_rows(self._told_apart_by(X), y[:, None], weights, "auto", self._seed)
+        pool = candidate_rows(
+            X if self._row_keys is None else self._row_keys(X), y[:, None], weights, "auto", self._seed
+        )
         common, folds, prediction = pool.rows[:COMMON_ROWS], np.full(len(y), -1), np.full(len(y), np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -396,19 +394,6 @@ class IntervalMixin:
         known = ~np.isnan(prediction)  # one distinct row leaves none to fit without it; the first no past
         compared = folds[known] if self._together is None else None  # groups and blocks differ by what is asked for
         return Unseen(prediction[known], y[known], weights[known], "cross-fitted", compared)
-
-    def _unseen_already(self) -> Unseen | None:
-        """Rows of the fit that were predicted without them, if that takes no other fit."""
-        return None
-
-    def _told_apart_by(self, X: Any) -> Any:
-        """Numbers that are equal where rows are. Estimators that take more than numbers override it."""
-        return X
-
-    def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
-        """Fit to some rows and predict others. Estimators that choose settings override it to keep them."""
-        seeded = {"random_state": self._seed} if "random_state" in self.get_params() else {}
-        return fit_quietly(self._twin(**seeded), X, y).predict(X_new)
 
     def _twin(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
@@ -436,8 +421,3 @@ def fit_quietly(model: Any, *data: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(*data)
-
-
-def response_edges(y: FloatArray, weights: FloatArray) -> FloatArray:
-    """The slices of predictions, (l + 1,): those of the response, fixed before anything is calibrated."""
-    return slice_edges(y, choose_rule(y, "auto", weights), weights)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, overload
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
-from skewridge._validation import check_magnitude, is_lazy
+from skewridge._validation import check_magnitude
 from skewridge.distribution.intervals import Unseen, with_common_error
 from skewridge.estimators.base import KernelEstimator, bounds_of
-from skewridge.estimators.intervals import check_in_memory
-from skewridge.estimators.sources import predict_collection
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
@@ -39,6 +37,10 @@ class LeftOutEstimator(KernelEstimator):
     _takes_tables = True
     _honest: tuple[FloatArray, FloatArray, FloatArray]
     _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
+    _keeps_left_out = True
+    _runs_with: ClassVar[dict[str, Any]] = {"checkpoint": None}
+    _size: Callable[[int, int], LevelSize]  # of so many rows and columns: all that memory and work of a fit depend on
+    _predict_block: Callable[[FloatArray], FloatArray]  # predictions of some rows, (n, 1)
     risk_: StatedRisk
     loo_prediction_: FloatArray
 
@@ -48,46 +50,14 @@ class LeftOutEstimator(KernelEstimator):
         with self._running():
             require_memory(self._size(n_rows, n_columns))
 
-    def _size(self, n_rows: int, n_columns: int) -> LevelSize:
-        """All that memory and work of a fit depend on."""
-        raise NotImplementedError
-
-    @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
-    @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
-    @overload
-    def predict(self, X: Any, return_std: bool) -> Prediction: ...
-    def predict(self, X: Any, return_std: bool = False) -> Prediction:
-        """Predict rows; values stay within ``bounds``.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame, or a Dask array or frame, predicted as lazily as it is
-        return_std : bool, default=False
-            Whether to return as well the standard deviation of y given x: that of
-            :meth:`predict_distribution`.
-
-        Returns
-        -------
-        prediction : (n,) array
-        std : (n,) array, with ``return_std=True``
-        """
-        if is_lazy(X):
-            if return_std:
-                check_in_memory(X)
-            return predict_collection(self, X)
+    def _predict(self, X: Any, return_std: bool) -> Prediction:
         prediction = self._values(self._check_new(X).astype(np.float64))
         return (prediction, self.predict_distribution(X).sd()) if return_std else prediction
 
     def _values(self, X: FloatArray) -> FloatArray:
         """Predictions of checked rows within the bounds, (n,)."""
-        with one_blas_thread(), self._running(), on_threads():
+        with one_blas_thread(), on_threads():
             return self._clipped(predict_rows(self._predict_block, X)[:, 0])
-
-    def _predict_block(self, X: FloatArray) -> FloatArray:
-        """Predictions of one block of rows, (n, 1)."""
-        raise NotImplementedError
 
     def _adopt_left_out(
         self,
@@ -100,9 +70,15 @@ class LeftOutEstimator(KernelEstimator):
         left_out: FloatArray,
         level: FloatArray,
         risk: StatedRisk,
+        unused: IntArray,
         **fitted: Any,
     ) -> Self:
-        """Adopt a fit to the rows ``kept`` of X, and keep their left-out predictions and where they lie, (n,)."""
+        """Adopt a fit to the rows ``kept`` of X, and keep their left-out predictions and where they lie, (n,).
+
+        ``unused`` are the numbers of the columns that the fit has dropped, which are named where there are names.
+        """
+        names = getattr(checked, "feature_names_in_", None)
+        fitted["dropped_features_"] = unused.tolist() if names is None else [str(names[column]) for column in unused]
         row = risk.dominant_row  # which is named by its place in the data
         fitted["risk_"] = risk if row is None else replace(risk, dominant_row=int(kept[row]))
         known = ~np.isnan(left_out)  # rows without a past have none
@@ -151,14 +127,6 @@ class LeftOutEstimator(KernelEstimator):
         if groups is None and plain:
             left_out = with_common_error(left_out, y, weights, X)
         return Unseen(left_out, y, weights, "left out", X=X, groups=groups, level=level)
-
-    def _unseen_already(self) -> Unseen:
-        return self._cross_fitted()
-
-    def _column_names(self, columns: IntArray, checked: Any) -> list[Any]:
-        """Names of columns where there are any, else their numbers."""
-        names = getattr(checked, "feature_names_in_", None)
-        return columns.tolist() if names is None else [str(names[column]) for column in columns]
 
 
 # Companions: any scikit-learn regressors beside level 1

@@ -189,12 +189,12 @@ class LocalKernelRidge(LeftOutEstimator):
             left_out=left_out,
             level=left_out,
             risk=risk,
+            unused=np.flatnonzero(scale == 0.0),
             _seed=seed,
             _forms=found.forms,
             _means=found.means,
             _model=None if fit is None else fit.model,
             feature_scale_=scale,
-            dropped_features_=self._column_names(np.flatnonzero(scale == 0.0), checked),
             ridge_=0.0 if fit is None else fit.learned.ridge,
             n_cells_=0 if fit is None else fit.model.cells.partitions.n_cells,
         )
@@ -228,10 +228,6 @@ class LocalKernelRidge(LeftOutEstimator):
             cell_size=self.cell_size,
             outer_folds=False,
         )
-
-    @property
-    def _nearby(self) -> tuple[FeatureForms, LocalModel | None]:
-        return self._forms, self._model
 
 
 @dataclass(frozen=True)
@@ -273,7 +269,8 @@ def nearest_fitted_rows(model: Any, X: Any) -> Nearness | None:
     """
     from scipy.spatial import cKDTree
 
-    forms, local = getattr(model, "_nearby", (None, None))
+    forms, locals_ = getattr(model, "_column_forms", None), getattr(model, "locals_", ())
+    local = model._model if isinstance(model, LocalKernelRidge) else next(iter(locals_), None)
     if forms is None or local is None or not len(local.used):
         return None
     width = len(local.used)

@@ -123,6 +123,7 @@ class SkewRidge(LeftOutEstimator):
     """
 
     _summary = levels_summary
+    _check_kernel = staticmethod(check_cell_kernel)
     _parameters: ClassVar[dict[str, Check]] = {"scoring": check_scoring, "bounds": check_bounds, **MACHINE}
     _model: BlendedModel
     companions_: list[Any]
@@ -205,13 +206,13 @@ class SkewRidge(LeftOutEstimator):
             left_out=fit.left_out,
             level=fit.level,
             risk=fit.risk,
+            unused=np.sort(tuning.unused_columns),
             _seed=seed,
             _model=fit.model,
             tuning_=tuning,
             companions_=[own.regressor for own in fit.companions],
             weights_=tuning.weights,
             feature_scale_=tuning.scales[0],
-            dropped_features_=self._column_names(np.sort(tuning.unused_columns), checked),
         )
         for warning in warnings_of(fit):
             warn_user(warning)
@@ -256,13 +257,3 @@ class SkewRidge(LeftOutEstimator):
             raise ValueError(f"kernel must be a name or a list of 1 to {MOST_KERNELS} names; got {self.kernel!r}.")
         check_companions(self.companions, MOST_MEMBERS - 2 - len(self._kernels))
         super()._check_parameters()
-
-    @property
-    def _nearby(self) -> tuple[FeatureForms | None, LocalModel | None]:
-        levels = self._model.members.levels
-        return (None, None) if levels is None else (levels.forms, levels.locals[0])
-
-    @property
-    def _kernels(self) -> tuple[str, ...]:
-        names = [self.kernel] if isinstance(self.kernel, str) else self.kernel
-        return tuple(check_cell_kernel(name) for name in names)

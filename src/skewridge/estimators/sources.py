@@ -179,7 +179,7 @@ def predict_source(
 def files_read_by(estimator: Any) -> list[str]:
     """The files that an estimator was fitted to and may read again."""
     problem, seen = getattr(estimator, "_problem", None), getattr(estimator, "_seen", ())
-    rows = [*([] if problem is None else [problem.X]), *seen[:1]]
+    rows = seen[:1] if problem is None else [problem.X]
     return [name for part in rows for name in files_of(part)]
 
 

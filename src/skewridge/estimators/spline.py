@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,10 @@ from skewridge.estimators.base import (
     KernelEstimator,
     bounds_of,
     check_bounds,
+    check_slices,
     positive,
     real,
     runs,
-    slice_rule,
     whole,
 )
 from skewridge.estimators.intervals import fit_quietly
@@ -122,7 +122,7 @@ class SmoothingSpline(KernelEstimator):
     _summary = spline_summary
     _parameters: ClassVar[dict[str, Check]] = {
         "n_knots": whole(1, auto=True),
-        "slices": slice_rule(auto=True),
+        "slices": check_slices,
         "penalty": positive("auto", also=" or 'auto'"),
         "alpha": real(0),
         "bounds": check_bounds,
@@ -239,28 +239,7 @@ class SmoothingSpline(KernelEstimator):
             warn_user(warning)
         return self
 
-    @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
-    @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
-    @overload
-    def predict(self, X: Any, return_std: bool) -> Prediction: ...
-    @runs
-    def predict(self, X: Any, return_std: bool = False) -> Prediction:
-        """Return the estimate; beyond the features' ranges it goes on along its tangents.
-
-        Parameters
-        ----------
-        X : (n, d) array or data frame
-        return_std : bool, default=False
-            Whether to return as well the posterior standard deviation of f, a Gaussian process on the knots' functions
-            with flat priors on the free ones and the estimated noise.
-
-        Returns
-        -------
-        prediction : (n,) array
-        std : (n,) array, with ``return_std=True``
-        """
+    def _predict(self, X: Any, return_std: bool) -> Prediction:
         X = self._check_new(X)
         X = self._domain(X.astype(np.float64))
         with one_blas_thread(), on_threads():

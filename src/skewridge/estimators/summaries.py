@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -33,18 +32,11 @@ class NotebookMixin:
         return bundle
 
     def _summary_html(self) -> str:
-        return html_table(self._summary()) if hasattr(self, "n_features_in_") else ""  # type: ignore[attr-defined]
-
-
-def html_table(summary: Mapping[str, str]) -> str:
-    """Return names and texts as a small table that takes the page's colours.
-
-    Examples
-    --------
-    >>> "a &lt; b" in html_table({"order": "a < b"})
-    True
-    """
-    return _TABLE.format(rows="".join(_ROW.format(escape(name), escape(text)) for name, text in summary.items()))
+        """Names and texts as a small table that takes the page's colours; nothing of what is not fitted."""
+        if not hasattr(self, "n_features_in_"):
+            return ""
+        summary = self._summary()  # type: ignore[attr-defined]
+        return _TABLE.format(rows="".join(_ROW.format(escape(name), escape(text)) for name, text in summary.items()))
 
 
 def dealt_summary(model: Any) -> dict[str, str]:
@@ -62,8 +54,7 @@ def partition_summary(model: Any) -> dict[str, str]:
     """A fitted DacKernelRidge in words."""
     return {
         **dealt_summary(model),
-        "kernel": _kernel(model, model.kernel),
-        "penalty": _penalty(model.penalty_, model.tuning_.criterion),
+        **_kernel_and_penalty(model, model.kernel),
     }
 
 
@@ -77,8 +68,7 @@ def centers_summary(model: Any) -> dict[str, str]:
     return {
         "centres": f"{model.n_centers_:,}, drawn {evenly if model.adapt_ else 'at random'}",
         "features": f"{model.n_features_in_:,}, {scales}",
-        "kernel": _kernel(model, model.kernel_),
-        "penalty": _penalty(model.penalty_, tuning.criterion),
+        **_kernel_and_penalty(model, model.kernel_),
         **judged,
         "solver": model.solver_ if model.n_iter_ is None else f"{model.solver_}, {model.n_iter_} steps",
     }
@@ -90,8 +80,7 @@ def levels_summary(model: Any) -> dict[str, str]:
     pairs = zip(tuning.members, tuning.weights, strict=True)
     return {
         "blend": ", ".join(f"{name} {weight:.2f}" for name, weight in pairs),
-        "stated error": f"{_stated(model)} (by {tuning.honest_by})",
-        "features": _features(model),
+        **_error_and_features(model, f"by {tuning.honest_by}"),
     }
 
 
@@ -100,22 +89,20 @@ def cells_summary(model: Any) -> dict[str, str]:
     return {
         "cells": f"{model.n_cells_:,} in {model.n_partitions if model.n_cells_ > 1 else 1} partition(s)",
         "kernel": f"{model.kernel}, ridge {model.ridge_:.3g}",
-        "stated error": f"{_stated(model)} (of rows left out)",
-        "features": _features(model),
+        **_error_and_features(model, "of rows left out"),
     }
 
 
-def _stated(model: Any) -> str:
-    """The stated risk, overall and where the response is rare."""
-    risk = model.risk_
+def _error_and_features(model: Any, measured: str) -> dict[str, str]:
+    """The stated risk, overall and where the response is rare, and how many columns are used."""
+    risk, dropped = model.risk_, len(model.dropped_features_)
     _, y, weights = model._honest
     spread = float(np.cov(y, aweights=weights, ddof=0)) or 1.0
-    return f"MSE {risk.mse / spread:.3g} of the variance of y, {risk.rare_mse / spread:.3g} where y is rare"
-
-
-def _features(model: Any) -> str:
-    dropped = len(model.dropped_features_)
-    return f"{model.n_features_in_:,}" + (f", {dropped:,} of them not used" if dropped else "")
+    rare = f"{risk.rare_mse / spread:.3g} where y is rare"
+    return {
+        "stated error": f"MSE {risk.mse / spread:.3g} of the variance of y, {rare} ({measured})",
+        "features": f"{model.n_features_in_:,}" + (f", {dropped:,} of them not used" if dropped else ""),
+    }
 
 
 def spline_summary(model: Any) -> dict[str, str]:
@@ -130,11 +117,10 @@ def spline_summary(model: Any) -> dict[str, str]:
     }
 
 
-def _kernel(model: Any, name: str) -> str:
-    return name if model.bandwidth_ is None else f"{name}, bandwidth {model.bandwidth_:.4g}"
-
-
-def _penalty(penalty: Any, criterion: str) -> str:
-    values = np.atleast_1d(penalty)
-    told = f"{values[0]:.3g}" if len(values) == 1 else f"{values.min():.3g} to {values.max():.3g}, one a node"
-    return told if criterion in ("given", "none") else f"{told} (chosen by {criterion})"
+def _kernel_and_penalty(model: Any, name: str) -> dict[str, str]:
+    """The kernel and its bandwidth, and the penalty, or the range of the nodes' penalties, and how it was chosen."""
+    values, criterion = np.atleast_1d(model.penalty_), model.tuning_.criterion
+    penalty = f"{values[0]:.3g}" if len(values) == 1 else f"{values.min():.3g} to {values.max():.3g}, one a node"
+    chosen = "" if criterion in ("given", "none") else f" (chosen by {criterion})"
+    width = "" if model.bandwidth_ is None else f", bandwidth {model.bandwidth_:.4g}"
+    return {"kernel": name + width, "penalty": penalty + chosen}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any, Self
 
@@ -60,12 +59,12 @@ class TableModel(Pipeline):
         if not steps or not handed_on or name in ("predict_proba", "predict_log_proba", "classes_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         found = getattr(steps[-1][1], name)
-        return self._of_tables(found) if asked else found
+        if not asked:
+            return found
 
-    def _of_tables(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(method)
+        @wraps(found)
         def predict(X: Any, *args: Any, **options: Any) -> Any:
-            return method(self._encoded(X), *args, **options)
+            return found(self._encoded(X), *args, **options)
 
         return predict
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -24,28 +25,40 @@ class BlasLimit:
     """
 
     def __init__(self, pools: list[Any] | None = None) -> None:
-        self._lock, self._pools, self._users = threading.Lock(), pools, 0
-        self._shared: list[tuple[Any, int]] = []  # pools of the process, and their threads before
+        self._lock, self._given, self._users = threading.Lock(), pools, 0
+        self._before: list[tuple[Any, int]] = []  # pools of the process, and their threads before
         self._here = _Here()
+
+    @cached_property
+    def _pools(self) -> tuple[list[Any], list[Any]]:
+        """Pools that keep one number of threads for the whole process, and those that keep one for every thread."""
+        pools = self._given
+        if pools is None:  # looking for them takes milliseconds
+            import scipy.linalg  # noqa: F401  its BLAS must be loaded before it can be limited
+
+            pools = ThreadpoolController().select(user_api="blas").lib_controllers
+        openmp = [pool for pool in pools if getattr(pool, "threading_layer", "") == "openmp"]
+        own = [pool for pool in pools if pool in openmp or pool.internal_api in ("mkl", "blis")]
+        return [pool for pool in pools if pool not in own], own
 
     def begin(self) -> int:
         """Have one BLAS thread in this thread, until ``end`` is called with the number returned."""
         with self._lock:
-            shared = [pool for pool in self._found() if is_shared(pool)]
+            shared, _ = self._pools
             if self._users == 0:
-                self._shared = [(pool, pool.get_num_threads()) for pool in shared]
+                self._before = [(pool, pool.get_num_threads()) for pool in shared]
             for pool in shared:
                 if pool.get_num_threads() != 1:
-                    _set_shared(pool, 1)
+                    _set_threads(pool, 1)
             self._users += 1
         self.begin_thread()
         return threading.get_ident()
 
     def begin_thread(self) -> None:
-        """Have one BLAS thread in this thread, while another that began to work waits for it."""
+        """Have one BLAS thread in this thread; one that works for another ends with its work."""
         self._here.depth += 1
         if self._here.depth == 1:
-            own = [pool for pool in self._found() if not is_shared(pool)]
+            _, own = self._pools
             self._here.before = [(pool, pool.get_num_threads()) for pool in own]
             for pool in own:
                 pool.set_num_threads(1)
@@ -60,16 +73,9 @@ class BlasLimit:
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                for pool, before in self._shared:
-                    _set_shared(pool, before)
+                for pool, before in self._before:
+                    _set_threads(pool, before)
                     _release(pool)
-
-    def _found(self) -> list[Any]:
-        if self._pools is None:  # looking for them takes milliseconds
-            import scipy.linalg  # noqa: F401  its BLAS must be loaded before it can be limited
-
-            self._pools = ThreadpoolController().select(user_api="blas").lib_controllers
-        return self._pools
 
 
 class _Here(threading.local):
@@ -79,13 +85,7 @@ class _Here(threading.local):
     before: list[tuple[Any, int]] = []  # noqa: RUF012  replaced, never changed
 
 
-def is_shared(pool: Any) -> bool:
-    """True if a library keeps one number of threads for the whole process."""
-    own = pool.internal_api in ("mkl", "blis") or getattr(pool, "threading_layer", "") == "openmp"
-    return not own
-
-
-def _set_shared(pool: Any, n_threads: int) -> None:
+def _set_threads(pool: Any, n_threads: int) -> None:
     """Set the threads of the process; later calls of other threads that are no users of this limit do not count."""
     _release(pool)
     pool.set_num_threads(n_threads)
@@ -98,19 +98,14 @@ def _release(pool: Any) -> None:
         release(force=True)
 
 
-_LIMIT = BlasLimit()
+LIMIT = BlasLimit()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS to one thread: the pools of the process, and those of this thread."""
-    owner = _LIMIT.begin()
+    owner = LIMIT.begin()
     try:
         yield
     finally:
-        _LIMIT.end(owner)
-
-
-def one_blas_thread_here() -> None:
-    """Limit BLAS to one thread in a thread that works for another, and that ends with its work."""
-    _LIMIT.begin_thread()
+        LIMIT.end(owner)

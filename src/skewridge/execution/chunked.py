@@ -162,18 +162,15 @@ class Table:
         if len(ids) and np.array_equal(ids[place], wanted):
             near: FloatArray = self._near["rows"][place]
             return near
-        requests = [(self.chunks[c].handle, local) for c, local in self.by_chunk(wanted)]
+        ends, requests = np.searchsorted(wanted, self.starts), []
+        for c in np.flatnonzero(np.diff(ends)).tolist():
+            requests.append((self.chunks[c].handle, wanted[ends[c] : ends[c + 1]] - self.starts[c]))
+        pieces = self.take(requests) if self.take else (chunk.read()[local] for chunk, local in requests)
         found, filled = np.empty((len(wanted), self.n_columns)), 0
-        for piece in (self.take or _take_here)(requests):
+        for piece in pieces:
             found[filled : filled + len(piece)] = piece
             filled += len(piece)
         return found
-
-    def by_chunk(self, wanted: IntArray) -> Iterator[tuple[int, IntArray]]:
-        """Yield the chunks that hold some of the rows, which come ascending, and their places in the chunk."""
-        ends = np.searchsorted(wanted, self.starts)
-        for c in np.flatnonzero(np.diff(ends)).tolist():
-            yield c, wanted[ends[c] : ends[c + 1]] - self.starts[c]
 
     def parts(self, span: Span) -> list[tuple[int, int, int]]:
         """The chunks that hold consecutive rows: (chunk, first, last) with places in the chunk."""
@@ -210,10 +207,6 @@ class Table:
 
 
 RowData = npt.NDArray[Any] | Table
-
-
-def _take_here(requests: Sequence[Request]) -> Iterable[FloatArray]:
-    return (chunk.read()[local] for chunk, local in requests)
 
 
 def through(transform: Transform, X: RowData) -> RowData:

@@ -6,20 +6,25 @@ What is computed does not depend on it: no algorithm has any of this in its sign
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from joblib import effective_n_jobs
 
-from skewridge.execution.blas import one_blas_thread, one_blas_thread_here
+from skewridge.execution import blas
+from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.checkpoint import Checkpoint
-from skewridge.execution.chunked import RowData, Span, is_held
+from skewridge.execution.chunked import RowData, is_held
 from skewridge.execution.memory import MACHINE, Budget
 from skewridge.execution.progress import Stage, followed, stage, stage_here
+
+if TYPE_CHECKING:
+    from skewridge.execution.dask import DaskEngine
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -28,50 +33,12 @@ AHEAD = 2  # tasks under way or waiting for each worker: finished results do not
 SENDING = 1e10  # operations of one thread in the time that another engine takes to be told and to answer
 
 
-class Engine(Protocol):
-    """Somewhere else to run tasks; results come in order, and tasks may be done more than once."""
-
-    def run(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """task(item) for every item."""
-
-    def map_rows(self, task: Callable[..., Any], tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[Any]:
-        """task(rows, ...) for every span of rows."""
-
-    def sum_rows(
-        self, task: Callable[..., Any], tables: Sequence[RowData], pieces: Sequence[Sequence[Span]]
-    ) -> Iterator[Any]:
-        """For every piece, what its spans give, added up."""
-
-    def shuffle(
-        self,
-        split: Callable[..., Any],
-        tables: Sequence[RowData],
-        joins: Sequence[Callable[..., Any]],
-        n_bytes: Sequence[float],
-    ) -> Iterator[Any]:
-        """join(pieces), of so many bytes, for every join: split(numbers of joins, rows, ...) gives a piece for each."""
-
-    def take(self, requests: Sequence[tuple[Any, Any]]) -> Iterator[Any]:
-        """Some rows of some chunks."""
-
-    def keep(self, values: Sequence[Any]) -> list[Any]:
-        """Have delayed values made, and kept where they are made."""
-
-    @property
-    def n_threads(self) -> int:
-        """Tasks that run at once."""
-
-    @property
-    def task_bytes(self) -> float:
-        """Memory of a task where there is least."""
-
-
 @dataclass(frozen=True)
 class Run:
     """How work runs here; an engine of None that ``is_named`` was asked for: the threads of this process."""
 
     n_jobs: int | None = None
-    engine: Engine | None = None
+    engine: DaskEngine | None = None
     is_named: bool = False
     checkpoint: Checkpoint | None = None
     budget: Budget = field(default=MACHINE)
@@ -113,9 +80,11 @@ def using(**changes: Any) -> Iterator[Run]:
 
 
 @contextmanager
-def running(n_jobs: int | None = None, verbose: int = 0, memory_limit: float | None = None) -> Iterator[Run]:
-    """Run an estimator's method as its parameters say, on the engine and with the checkpoint that are in use."""
-    with followed(verbose), using(n_jobs=n_jobs, budget=Budget(memory_limit)) as run:
+def running(
+    n_jobs: int | None = None, verbose: int = 0, memory_limit: float | None = None, **changes: Any
+) -> Iterator[Run]:
+    """Run an estimator's method as its parameters say, on the engine and with the checkpoint in use, or as changed."""
+    with followed(verbose), using(n_jobs=n_jobs, budget=Budget(memory_limit), **changes) as run:
         yield run
 
 
@@ -162,30 +131,36 @@ def _run(
 ) -> Iterator[Result]:
     """Results of tasks that run as was said where the run was made, whoever asks for them and when."""
     how, around = context.run(current), context.run(stage_here)
+    workers = min(how.n_threads, max(1, total))
 
     def on_its_share(item: Item) -> Result:
         with stage("", 1.0 / max(1, total)):
             return task(item)
 
-    own = on_its_share if around is not None and around.is_filled else task
-
-    def call(item: Item) -> Result:
-        return context.copy().run(own, item)
-
-    workers = min(how.n_threads, max(1, total))
+    shares = how.engine is None and around is not None and around.is_filled
+    own: Callable[[Item], Result] = on_its_share if shares else task
+    in_context: Any = context.run
+    results: Iterator[Result]
     with one_blas_thread():
         if how.engine is not None:
-            yield from reported(how.engine.run(task, items), total, label, around)
-            return
-        results = _in_threads(call, items, workers) if workers > 1 else map(call, items)
-        yield from results if own is on_its_share else reported(results, total, label, around)
+            results = how.engine.run(task, items)
+        elif workers > 1:
+            results = _in_threads(own, items, workers, context)
+        else:
+            results = map(partial(in_context, own), items)
+        for done, result in enumerate(results, 1):  # as `reported` does, a frame less deep
+            if around is not None and not shares:
+                around.count(label, done, total)
+            yield result
 
 
-def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    pool, waiting = ThreadPoolExecutor(workers, initializer=one_blas_thread_here), deque[Future[Result]]()
+def _in_threads(
+    task: Callable[[Item], Result], items: Iterable[Item], workers: int, context: Context
+) -> Iterator[Result]:
+    pool, waiting = ThreadPoolExecutor(workers, initializer=blas.LIMIT.begin_thread), deque[Future[Result]]()
     try:
         for item in items:
-            waiting.append(pool.submit(task, item))
+            waiting.append(pool.submit(context.copy().run, task, item))
             if len(waiting) >= AHEAD * workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -197,8 +172,6 @@ def _in_threads(task: Callable[[Item], Result], items: Iterable[Item], workers: 
 def reported(results: Iterator[Result], total: int, label: str, around: Stage | None) -> Iterator[Result]:
     """Pass results on: each fills its share of the stage around them; outside of stages their number is told."""
     for done, result in enumerate(results, 1):
-        if around is not None and around.is_filled:
-            around.advance(1.0 / max(1, total))
-        elif around is not None and around is around.root:
-            around.tell(label, done, total)
+        if around is not None:
+            around.count(label, done, total)
         yield result

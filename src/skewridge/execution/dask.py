@@ -22,7 +22,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_choice
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, Span, Table
-from skewridge.execution.context import Engine, current, using
+from skewridge.execution.context import current, using
 from skewridge.execution.memory import keep_freed, worker_task_bytes
 from skewridge.execution.passes import FAN_IN, read_blocks, tree_sum
 
@@ -79,7 +79,7 @@ def use_engine(name: str = "threads", address: Any = None) -> Iterator[None]:
             client.close()
 
 
-def engine_at_hand() -> Engine | None:
+def engine_at_hand() -> DaskEngine | None:
     """The engine that was named, or that of a running Client; none in a worker's task, which would wait for itself."""
     if current().is_named or "distributed" not in sys.modules:
         return current().engine
@@ -98,7 +98,7 @@ def engine_at_hand() -> Engine | None:
 
 
 class DaskEngine:
-    """Runs tasks on the workers of a Dask cluster; see :class:`~skewridge.execution.context.Engine`."""
+    """Runs tasks on the workers of a Dask cluster; results come in order, and tasks may be done more than once."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

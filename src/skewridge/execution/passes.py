@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,8 +72,14 @@ def sum_rows(
         totals: list[Result] = store.total
         return totals
     pieces = [piece for run_ in runs for piece in run_]
-    left = [i for i in range(len(pieces)) if store is None or i not in store]
-    new = _piece_sums(task, tables, [pieces[i] for i in left], label)
+    left = [piece for i, piece in enumerate(pieces) if store is None or i not in store]
+    new: Iterator[Result]
+    if how.engine is not None:
+        new = results = reported(how.engine.sum_rows(task, tables, left), len(left), label, stage_here())
+    else:
+        spans = [span for piece in left for span in piece]
+        results = run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
+        new = (tree_sum(islice(results, len(piece))) for piece in left)
 
     def kept_and_new() -> Iterator[Result]:
         for i in range(len(pieces)):
@@ -87,7 +93,7 @@ def sum_rows(
 
     sums = kept_and_new()
     found = [tree_sum(islice(sums, len(run_))) for run_ in runs]
-    next(new, None)  # let the pass end
+    next(results, None)  # let the pass end
     if store is not None:
         store.finish(found)
     return found
@@ -124,7 +130,24 @@ def tree_sum(parts: Iterable[Any]) -> Any:
     """
     levels: list[list[Any]] = []  # at every level a sum and the number of its parts, while it has less than four
     for part in parts:
-        _push(levels, 0, part)
+        carried = part
+        for level in count():
+            if level == len(levels):
+                levels.append([])
+            waiting = levels[level]
+            if not waiting:
+                waiting[:] = carried, 1
+                break
+            if waiting[1] == 1:
+                waiting[0] = waiting[0] + carried  # a new sum, which may then be added to in place
+            else:
+                waiting[0] += carried
+            waiting[1] += 1
+            if waiting[1] < FAN_IN:
+                break
+            carried = waiting[0]
+            waiting.clear()
+        del carried  # a sum that was added to another is held no longer
     total = None
     for waiting, _ in (level for level in levels if level):
         total = waiting if total is None else waiting + total
@@ -154,53 +177,15 @@ def pieces_of(blocks: list[Span], most: int = MOST_PIECES) -> list[list[Span]]:
 
 def read_blocks(tables: Sequence[RowData], spans: Sequence[Span]) -> Iterator[tuple[FloatArray, ...]]:
     """Yield the tables' rows block by block: views of arrays, and tables chunk by chunk."""
-
-    def blocks(table: RowData) -> Iterator[FloatArray]:
-        return table.blocks(spans) if isinstance(table, Table) else (table[first:last] for first, last in spans)
-
-    return zip(*map(blocks, tables), strict=True)
+    cuts = [slice(first, last) for first, last in spans]
+    blocks = [table.blocks(spans) if isinstance(table, Table) else map(table.__getitem__, cuts) for table in tables]
+    return zip(*blocks, strict=True)
 
 
 def extremes(X: RowData) -> FloatArray:
     """The least and the largest of every feature, (2, d)."""
-
-    def block(rows: FloatArray) -> FloatArray:
-        return np.array([rows.min(axis=0), rows.max(axis=0)])
-
-    found = np.array(list(map_rows(block, [X], "ranges")))
+    found = np.array(list(map_rows(lambda rows: np.array([rows.min(axis=0), rows.max(axis=0)]), [X], "ranges")))
     return np.array([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
-
-
-def _push(levels: list[list[Any]], level: int, part: Any) -> None:
-    if level == len(levels):
-        levels.append([])
-    waiting = levels[level]
-    if not waiting:
-        waiting[:] = part, 1
-        return
-    if waiting[1] == 1:
-        waiting[0] = waiting[0] + part  # a new sum, which may then be added to in place
-    else:
-        waiting[0] += part
-    waiting[1] += 1
-    if waiting[1] == FAN_IN:
-        _push(levels, level + 1, waiting[0])
-        waiting.clear()
-
-
-def _piece_sums(
-    task: Callable[..., Result], tables: Sequence[RowData], pieces: list[list[Span]], label: str
-) -> Iterator[Result]:
-    """Yield the sum of every piece."""
-    engine = current().engine
-    if engine is not None:
-        yield from reported(engine.sum_rows(task, tables, pieces), len(pieces), label, stage_here())
-        return
-    spans = [span for piece in pieces for span in piece]
-    results = run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
-    for piece in pieces:
-        yield tree_sum(islice(results, len(piece)))
-    next(results, None)
 
 
 def stamp_rows(X: Table) -> Table:

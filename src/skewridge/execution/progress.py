@@ -49,6 +49,13 @@ class Stage:
                 stage._told = state
                 self.tell(*state, 100)
 
+    def count(self, label: str, done: int, total: int) -> None:
+        """Count one more result of a run as its share of a filled stage; outside of stages tell how many there are."""
+        if self.is_filled:
+            self.advance(1.0 / max(1, total))
+        elif self is self.root:
+            self.tell(label, done, total)
+
     def tell(self, label: str, done: int, total: int) -> None:
         """Tell everybody who follows."""
         for watcher in self.watchers:

@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._typing import FloatArray
 from skewridge._validation import check_no_mask, check_same_order, is_lazy
 from skewridge.execution.chunked import Table, digest
-from skewridge.execution.context import Engine
+from skewridge.execution.dask import DaskEngine
 from skewridge.execution.passes import BLOCK_ROWS, FAN_IN, stamp_rows
 from skewridge.io.files import check_content
 
@@ -60,7 +60,7 @@ def open_collection(
     X: Any,
     y: Any,
     from_one: bool,
-    engine: Engine | None,
+    engine: DaskEngine | None,
     check_size: Callable[[int, int], None] | None = None,
     read_again: bool = False,
 ) -> tuple[Table, FloatArray | None]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from skewridge._validation import check_plain, is_lazy
 from skewridge.execution.chunked import Table, held_numbers
-from skewridge.execution.context import Engine, current
-from skewridge.execution.dask import engine_at_hand
+from skewridge.execution.context import current
+from skewridge.execution.dask import DaskEngine, engine_at_hand
 from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import check_rows, map_rows, stamp_rows
 from skewridge.io.csv_dialect import FOUND, ReadOptions
@@ -27,7 +27,7 @@ READ_ROWS = 65_536  # of a response that are read at a time
 SizeCheck = Callable[[int, int], None]  # rows, columns: raises where too many
 
 
-def engine_for(source: Any) -> Engine | None:
+def engine_for(source: Any) -> DaskEngine | None:
     """The engine in use; a running Client is picked up for rows that are not in memory here."""
     return engine_at_hand() if isinstance(source, str | os.PathLike) or is_lazy(source) else current().engine
 
@@ -80,7 +80,7 @@ def files_of(rows: Any) -> list[str]:
     return found
 
 
-def _table(files: Files, columns: list[str], engine: Engine | None) -> Table:
+def _table(files: Files, columns: list[str], engine: DaskEngine | None) -> Table:
     words = [name for name in columns if files.types[name] is None]
     if words:
         raise ValueError(f"Columns {words} do not hold numbers. Encode them, or name others in features=.")

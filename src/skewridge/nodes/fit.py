@@ -6,7 +6,7 @@ share adds up its influence in all of them before it is squared: var = sigma^2 s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from skewridge.execution.context import current, run, using
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.partition import Partition
-from skewridge.ridge.exact import NodeFit, Nodes, NodeSolver, Workspace, factorise, make_layout, ridge_of
+from skewridge.ridge.exact import Nodes, NodeSolver, Workspace, factorise, make_layout, ridge_of
 from skewridge.ridge.sharding import solve_shares
 
 INFLUENCE_BYTES = 256e6  # how much of the influence matrix (new points x shared rows) is held at once
@@ -71,11 +71,6 @@ def average_nodes(problem: Problem, coef: FloatArray) -> FloatArray:
     return np.bincount(allocation.rows, weights=coef, minlength=len(problem.y)) / len(allocation)
 
 
-def node_estimates(nodes: Sequence[NodeFit], kernel: Kernel, X_fit: RowData, X: FloatArray) -> Iterator[FloatArray]:
-    """Every node's own estimate at X, in node order."""
-    return run(lambda fit: kernel.matvec(X, X_fit[fit.rows], fit.coef), nodes, "node estimates")
-
-
 def spread(estimates: Iterator[FloatArray]) -> FloatArray:
     """The standard deviation between estimates (Welford's update, in order); 0 for one of them."""
     mean, scatter, count = np.zeros(1), np.zeros(1), 0
@@ -84,15 +79,6 @@ def spread(estimates: Iterator[FloatArray]) -> FloatArray:
         mean = mean + step / count
         scatter = scatter + step * (values - mean)
     return np.sqrt(scatter / max(1, count - 1))
-
-
-def conditional_std(problem: Problem, X: FloatArray, centred: bool) -> FloatArray:
-    """The standard deviation of the average at X, (n,), given the inputs and the allocation.
-
-    ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again,
-    once for the noise and once for every block of new points that 256 MB of influences can hold.
-    """
-    return np.sqrt(relative_variance(problem, X, centred)) * noise_std(problem)
 
 
 def noise_std(problem: Problem) -> float:
@@ -117,9 +103,11 @@ def noise_std(problem: Problem) -> float:
 
 
 def relative_variance(problem: Problem, X: FloatArray, centred: bool) -> FloatArray:
-    """sum_i a_i(x)^2 at every x, (n,): the conditional variance of the average over that of the noise, exactly.
+    """sum_i a_i(x)^2 at every x, (n,): the variance of the average, given inputs and allocation, over that of noise.
 
-    Rows of one node alone are squared at once, the others when all is added.
+    ``centred``: the mean of y was subtracted, so it is estimated from the same rows. Every node is factorised again for
+    every block of new points that 256 MB of influences can hold: rows of one node alone are squared at once, the others
+    when all is added.
     """
     n_holding, allocation, workspace = problem.n_holding, problem.partition.allocation, Workspace()
     k, n_rows, n_shared = len(allocation), len(problem.y), int(np.sum(n_holding > 1))

@@ -127,12 +127,6 @@ def cp(path: Path, weights: FloatArray | None = None) -> FloatArray:
     return square + 2.0 * noise * trace / n
 
 
-def dgcv(risk: Risk, mean_trace: FloatArray, n_rows: int) -> Risk:
-    """Distributed GCV (Xu, Shang & Cheng 2018): mean (y - fbar)^2 / (1 - tr H / N)^2, tr H = mean_j tr A_j."""
-    factor = 1.0 / (1.0 - mean_trace / n_rows) ** 2
-    return risk[0] * factor, risk[1] * factor[:, None]
-
-
 def error_products(errors: FloatArray, row_weights: FloatArray) -> FloatArray:
     """Weighted inner products of the nodes' errors over rows, (..., q, q), from errors (q, ..., R)."""
     scaled = np.moveaxis(errors * np.sqrt(row_weights), 0, -2)
@@ -314,9 +308,10 @@ class Search:
         for trial, mass in zip(self.trials, masses, strict=True):
             products, _ = self.errors(trial, bandwidths, scores)
             risks = [pair_risk(product / (mass or 1.0), len(trial.nodes)) for product in products]
-            if self.criterion == "dgcv":
-                traces = [np.mean([own for _, own in trial.solved[b]], axis=0) for b in bandwidths]
-                risks = [dgcv(risk, trace, len(self.y)) for risk, trace in zip(risks, traces, strict=True)]
+            if self.criterion == "dgcv":  # Xu, Shang & Cheng 2018: over (1 - tr H / N)^2, tr H = mean_j tr A_j
+                traces = np.array([np.mean([own for _, own in trial.solved[b]], axis=0) for b in bandwidths])
+                factors = 1.0 / (1.0 - traces / len(self.y)) ** 2
+                risks = [(risk * own, no * own[:, None]) for (risk, no), own in zip(risks, factors, strict=True)]
             parts.append(risks)
         return [mean_risk(part, masses / masses.sum()) for part in zip(*parts, strict=True)]
 

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_choice, warn_user
+from skewridge._validation import warn_user
 from skewridge.execution.chunked import RowData
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel, median_bandwidth, penalty_rule
-from skewridge.metrics import SCORINGS, scoring_name
+from skewridge.metrics import scoring_name
 from skewridge.nodes.partition import Partition, PartitionSettings
 from skewridge.nodes.trials import (
     CRITERIA,
@@ -83,22 +83,6 @@ class KernelSettings:
     degree: int
     penalty: float | str
     scoring: Any
-
-    def check(self) -> None:
-        """Refuse a scoring that nothing would be chosen by."""
-        if not callable(self.scoring):
-            check_choice("scoring", self.scoring, SCORINGS)
-        if self.scoring != "mse" and not self.chooses:
-            raise ValueError(
-                f"scoring={scoring_name(self.scoring)!r} has nothing to choose: bandwidth and penalty are both fixed. "
-                "Leave one at 'auto', or scoring at 'mse'."
-            )
-        if self.scoring != "mse" and self.criterion not in LEFT_OUT:
-            raise ValueError(
-                f"penalty={self.penalty!r} judges rows by fits that have seen them and cannot aim at "
-                f"scoring={scoring_name(self.scoring)!r}: rare rows are fitted most closely. Use penalty 'loo' or "
-                "'cv', or scoring='mse'."
-            )
 
     @property
     def chooses(self) -> bool:
