@@ -10,8 +10,8 @@ from skewridge.kernels import make_kernel
 from skewridge.linalg.cholesky import NotPositiveDefinite, cholesky_solve, congruence, lower_solve, pivoted_cholesky
 from skewridge.ridge.low_rank import (
     TOLERANCE,
+    Sums,
     make_basis,
-    projected,
     ridge_factor,
     ridge_path,
     subspace,
@@ -115,7 +115,7 @@ def test_sums_are_sums_over_rows():
     np.testing.assert_allclose(sums.cross, cross, atol=1e-11)
     np.testing.assert_allclose(sums.inner, inner, atol=1e-11)
     assert sums.n_rows == pytest.approx(w.sum())
-    np.testing.assert_allclose(sums.means, np.average(Y, axis=0, weights=w))
+    np.testing.assert_allclose(sums.inner[-1, :-1] / sums.n_rows, np.average(Y, axis=0, weights=w))
 
 
 @pytest.mark.parametrize("n", [1, BLOCK_ROWS, 2 * BLOCK_ROWS + 17])
@@ -192,7 +192,8 @@ def test_a_subspace_is_spanned_by_the_centres_it_is_of():
     T = subspace(union, X[5:12])
     np.testing.assert_allclose(T @ T.T, np.eye(7), atol=1e-10)
     own = sum_features(make_basis(kernel, X[5:12]), X, Y, w)
-    inside = projected(sum_features(union, X, Y, w), T)
+    whole = sum_features(union, X, Y, w)
+    inside = Sums(T @ whole.gram @ T.T, T @ whole.cross, whole.inner)
     fits = [cholesky_solve(ridge_factor(s.gram, 0.05), s.moments(np.zeros(1))) for s in (own, inside)]
     values = [make_basis(kernel, X[5:12]).features(X) @ fits[0].T, union.features(X) @ T.T @ fits[1].T]
     np.testing.assert_allclose(*values, atol=1e-9)
@@ -259,7 +260,8 @@ def test_sums_are_whitened_late_only_where_the_penalty_drowns_what_is_lost():
         first = sum_features(basis, X, Y, w)
         second = sum_features(basis, X, Y, w, penalty=penalty)
         assert np.array_equal(first.gram, second.gram) != late
-        fits = [ridge_path(s.gram.copy(), s.moments(s.means), np.array([penalty * s.n_rows])) for s in (first, second)]
+        means, ridges = first.inner[-1, :-1] / first.n_rows, np.array([penalty * first.n_rows])
+        fits = [ridge_path(s.gram.copy(), s.moments(means), ridges) for s in (first, second)]
         np.testing.assert_allclose(fits[1], fits[0], rtol=1e-7, atol=1e-7 * np.abs(fits[0]).max())
         np.testing.assert_array_equal(first.inner, second.inner)
 

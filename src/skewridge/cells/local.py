@@ -20,7 +20,7 @@ from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
 from skewridge.response.candidates import DistinctRows, collapse_rows
 from skewridge.response.groups import RowGroups
-from skewridge.ridge.diagnostics import SerialDependence, neighbour_blocks, serial_dependence
+from skewridge.ridge.diagnostics import SerialDependence, serial_dependence
 from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel, learn_scales
 from skewridge.ridge.sample import Sample
 
@@ -102,7 +102,9 @@ def fit_local(
             kernel, rows, seed=settings.seed, local=True, initial_scales=initial_scales, n_steps=settings.n_steps
         )
     if trend is not None:
-        learned = learned.drop_trends(np.all(trend == 0.0, axis=0))
+        varies = np.any(trend != 0.0, axis=0)
+        scales = learned.scales * np.append(np.ones(n_forms), varies)
+        learned = replace(learned, scales=scales, trends=learned.trends * varies)
     used = np.flatnonzero(learned.scales[:n_forms] > NEGLIGIBLE * learned.scales.max(initial=0.0))
     scales = np.append(learned.scales[used], learned.scales[n_forms:])
     cells, left_out, _ = fit_cells(
@@ -138,12 +140,17 @@ class TableFit:
 
     def serial_dependence(self, X: FloatArray, kernel: str) -> SerialDependence | None:
         """How far rows near each other in the file tell on each other, from the rows of the fit, (N, d)."""
-        found, distinct = neighbour_blocks(self.distinct.rows), self.distinct
-        if found is None or self.fit is None:
+        if self.fit is None:
             return None
-        (own, blocks), learned = found, self.fit.learned
-        Z, Y, f = self.forms(X[distinct.rows[own]]) * learned.scales, distinct.Y[own], distinct.frequencies[own]
-        return serial_dependence(Kernel(kernel, bandwidth=1.0), Z, Y, learned.ridge, frequencies=f, blocks=blocks)
+        distinct, learned = self.distinct, self.fit.learned
+        return serial_dependence(
+            Kernel(kernel, bandwidth=1.0),
+            lambda rows: self.forms(X[rows]) * learned.scales,
+            distinct.rows,
+            distinct.Y,
+            learned.ridge,
+            frequencies=distinct.frequencies,
+        )
 
 
 def predict_table(forms: FeatureForms, model: LocalModel | None, means: FloatArray, X: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from skewridge.execution.context import run, where_it_pays
 from skewridge.features.scaling import CONSTANT
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.response.candidates import N_FOLDS, CandidateRows
-from skewridge.ridge.low_rank import Basis, Sums, make_basis, projected, ridge_path, subspace, sum_blocks
+from skewridge.ridge.low_rank import Basis, Sums, make_basis, ridge_path, subspace, sum_blocks
 from skewridge.ridge.sample import Sample
 
 PENALTIES = np.logspace(-13, 1, 43)  # times the mean of k(x, x)
@@ -148,7 +148,8 @@ class CrossValidator:
         def fit(fold: tuple[FloatArray, Sums]) -> tuple[FloatArray, FloatArray]:
             centers, train = fold
             T = subspace(basis, centers)
-            own, intercepts = projected(train, T), train.means * self.fit_intercept
+            own = Sums(T @ train.gram @ T.T, T @ train.cross, train.inner)
+            intercepts = train.inner[-1, :-1] / train.n_rows * self.fit_intercept
             path = ridge_path(own.gram, own.moments(intercepts), penalties * train.n_rows)
             return path @ T, intercepts
 

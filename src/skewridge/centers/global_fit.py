@@ -34,7 +34,7 @@ from skewridge.features.scaling import range_rows, variances
 from skewridge.kernels import Kernel, make_kernel
 from skewridge.metrics import rare_region
 from skewridge.ridge.cg import is_solved
-from skewridge.ridge.diagnostics import SerialDependence, neighbour_blocks, serial_dependence
+from skewridge.ridge.diagnostics import SerialDependence, serial_dependence
 
 SLOPE_ROWS = 4_000  # that slopes are averaged over
 SHUFFLED_ROWS = 1_000  # distinct ones, that are fitted by halves and predicted, for importances
@@ -137,12 +137,13 @@ def neighbours_in_file(
 
     Places of distinct rows, their responses, (n, 1), and frequencies, (n,).
     """
-    found, learned = neighbour_blocks(places), choice.learned
-    if found is None or learned is None:
+    if choice.learned is None:
         return None
-    own, blocks = found
-    Z = choice.transform(np.asarray(X[places[own]]))
-    return serial_dependence(kernel, Z, Y[own], learned.ridge, frequencies=frequencies[own], blocks=blocks)
+
+    def scaled_rows(rows: IntArray) -> FloatArray:
+        return choice.transform(np.asarray(X[rows]))
+
+    return serial_dependence(kernel, scaled_rows, places, Y, choice.learned.ridge, frequencies=frequencies)
 
 
 def left_out_importances(rows: TrainingRows, kernel: Kernel, choice: Choice, settings: CenterSettings) -> FloatArray:

@@ -68,17 +68,13 @@ class FeatureForms(PicklesFields):
             np.cumsum([0, *(len(own) for own in self.knots)]),
         )
 
-    @property
-    def _keys(self) -> list[tuple[int, bool]]:
-        """What every form is: a column, and whether it is ranked."""
-        return list(zip(self.columns.tolist(), self.ranked.tolist(), strict=True))
-
     def places_of(self, some: FeatureForms) -> IntArray | None:
         """Where some forms, of the same table, stand among these; None if any of them does not."""
-        places = {key: place for place, key in enumerate(self._keys)}
-        if not places.keys() >= set(some._keys):
+        own, wanted = (zip(forms.columns.tolist(), forms.ranked.tolist(), strict=True) for forms in (self, some))
+        places = {form: place for place, form in enumerate(own)}
+        found = np.array([places.get(form, -1) for form in wanted], dtype=np.int64)
+        if np.any(found < 0):
             return None
-        found = np.array([places[key] for key in some._keys], dtype=np.int64)
         return found if all(map(np.array_equal, self.keep(found)._packed, some._packed)) else None
 
     def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
@@ -150,10 +146,12 @@ def _column_forms(x: FloatArray, frequencies: FloatArray) -> Iterator[tuple[bool
     ends = (near[[0, -1]] - mean) / deviation
     ends = np.clip(ends, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     knots = mean + ends * deviation
-    yield False, knots, _unit_spread(knots, ends, near, totals)
+    found = [(False, knots, ends, near)]
     if len(values) > 2:
-        knots, scores = _normal_scores(values, totals)
-        yield True, knots, _unit_spread(knots, scores, values, totals)
+        found.append((True, *_normal_scores(values, totals), values))
+    for ranked, knots, scores, points in found:  # every form has mean 0 and standard deviation 1
+        mean, deviation = moments(interpolate(points, knots, scores), totals)
+        yield ranked, knots, (scores - mean) / deviation
 
 
 def _mid_ranks(totals: FloatArray) -> FloatArray:
@@ -172,12 +170,6 @@ def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, 
     places[-1] = np.searchsorted(scores, highest)  # ... to the first highest
     places = np.unique(places)
     return values[places], scores[places]
-
-
-def _unit_spread(knots: FloatArray, scores: FloatArray, values: FloatArray, totals: FloatArray) -> FloatArray:
-    """Scores that give the column mean 0 and standard deviation 1."""
-    mean, deviation = moments(interpolate(values, knots, scores), totals)
-    return (scores - mean) / deviation
 
 
 def interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:

@@ -120,16 +120,12 @@ def standard_scaling(X: RowData, weights: FloatArray) -> Scaling:
     with where_rows_are(X):
         largest = np.abs(extremes(X)).max(axis=0)
         unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
-
-        def sums(X: FloatArray, w: FloatArray) -> FloatArray:
-            return np.sum(X / unit * w[:, None], axis=0)
-
-        mean = sum_rows(sums, [X, weights], "means")[0] / total
-
-        def squares(X: FloatArray, w: FloatArray) -> FloatArray:
-            return np.sum((X / unit - mean) ** 2 * w[:, None], axis=0)
-
-        spread = sum_rows(squares, [X, weights], "spreads")[0] / total
+        [sums] = sum_rows(lambda rows, w: np.sum(rows / unit * w[:, None], axis=0), [X, weights], "means")
+        mean = sums / total
+        [squares] = sum_rows(
+            lambda rows, w: np.sum((rows / unit - mean) ** 2 * w[:, None], axis=0), [X, weights], "spreads"
+        )
+    spread = squares / total
     deviation = np.sqrt(spread)
     varies = (deviation > CONSTANT) & (deviation * unit > 1e-300)
     scale = np.zeros_like(unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,12 +163,24 @@ def neighbour_blocks(places: IntArray) -> tuple[IntArray, IntArray] | None:
 
 
 def serial_dependence(
-    kernel: Kernel, Z: FloatArray, y: FloatArray, ridge: float, *, frequencies: FloatArray, blocks: IntArray
+    kernel: Kernel,
+    scaled_rows: Callable[[IntArray], FloatArray],
+    places: IntArray,
+    y: FloatArray,
+    ridge: float,
+    *,
+    frequencies: FloatArray,
 ) -> SerialDependence | None:
-    """Measure the dependence of scaled rows (m, D), in the order of the file, with responses (m, 1) and blocks (m,).
+    """Measure the dependence of rows that stand at some places of a file, (n,), with responses (n, 1) and frequencies.
 
-    None where nothing varies or can be solved.
+    Of some places ``scaled_rows`` reads the rows as the kernel sees them. None where rows are too few, or nothing
+    varies or can be solved.
     """
+    found = neighbour_blocks(places)
+    if found is None:
+        return None
+    own, blocks = found
+    Z, y, frequencies = scaled_rows(places[own]), y[own], frequencies[own]
     variance = float(np.average((y[:, 0] - np.average(y[:, 0], weights=frequencies)) ** 2, weights=frequencies))
     if variance == 0.0:
         return None
@@ -176,28 +189,22 @@ def serial_dependence(
         with one_blas_thread():
             P, _ = projected_inverse(kernel, Z, ridge / frequencies, np.empty((len(Z), 0)), np.empty(0))
             A = P @ (y - y.mean(axis=0))
-
-            def squared_error(groups: IntArray) -> float:
-                return float(np.average(errors_by_group(P, A, groups)[:, 0] ** 2, weights=frequencies))
-
-            together, random = squared_error(blocks), list[float]()
-            while len(random) < FEWEST_RANDOM or (len(random) < N_RANDOM and _stands_out(together, max(random))):
-                random.append(squared_error(blocks[shuffle(np.arange(len(A)), len(A), 0, len(random) + 1)]))
+            losses = list[float]()  # of the blocks, then of random rows
+            while len(losses) <= FEWEST_RANDOM or (len(losses) <= N_RANDOM and _stands_out(losses[0], max(losses[1:]))):
+                groups = blocks[shuffle(np.arange(len(A)), len(A), 0, len(losses))] if losses else blocks
+                squares = errors_by_group(P, A, groups)[:, 0] ** 2
+                losses.append(float(np.average(squares, weights=frequencies)))
     except np.linalg.LinAlgError:  # a kernel that the fit itself could only use with a larger ridge
         return None
-
-    def ranks(values: FloatArray) -> FloatArray:
-        rank = np.empty(len(values))
-        rank[np.argsort(values, kind="stable")] = np.arange(len(values)) / len(values)
-        return rank
-
-    rank, part = ranks(A[:, 0] / P.diagonal()), (ranks(y[:, 0]) * 20.0).astype(np.int64)
+    orders = (np.argsort(values, kind="stable") for values in (A[:, 0] / P.diagonal(), y[:, 0]))
+    rank, place = (np.argsort(order) / len(A) for order in orders)  # of errors and of responses
+    part = (place * 20.0).astype(np.int64)
     rank -= (np.bincount(part, rank) / np.maximum(np.bincount(part), 1))[part]  # errors of like responses are alike
     near = blocks[1:] == blocks[:-1]
     return SerialDependence(
-        block_error=together,
-        random_error=float(np.mean(random)),
-        most_random=max(random),
+        block_error=losses[0],
+        random_error=float(np.mean(losses[1:])),
+        most_random=max(losses[1:]),
         correlation=float(np.sum((rank[1:] * rank[:-1])[near]) / np.sum((rank[1:] ** 2)[near])),
         n_pairs=int(near.sum()),
     )

@@ -63,19 +63,6 @@ class LearnedKernel:
         """False if no step could be used: scales, ridge and trends are the starting values."""
         return bool(np.isfinite(self.losses).any())
 
-    def drop_trends(self, unused: BoolArray) -> LearnedKernel:
-        """The same with scale and trend 0 for some trends, (k,), whose scales stand last.
-
-        Examples
-        --------
-        >>> own = LearnedKernel(np.array([1.0, 2.0, 3.0]), 0.1, np.array([4.0, 5.0]), np.zeros(1))
-        >>> fewer = own.drop_trends(np.array([False, True]))
-        >>> fewer.scales, fewer.trends
-        (array([1., 2., 0.]), array([4., 0.]))
-        """
-        used = np.append(np.full(len(self.scales) - len(unused), True), ~unused)
-        return replace(self, scales=np.where(used, self.scales, 0.0), trends=np.where(unused, 0.0, self.trends))
-
 
 def average_kernel(kernels: Sequence[LearnedKernel]) -> LearnedKernel:
     """Return the geometric means of scales, ridges and trends that were learned on parts of the rows.

@@ -33,7 +33,8 @@ class LinearModel:
 
     def predict(self, X: FloatArray) -> FloatArray:
         """Predict one block of rows; returns (n, 1). A product by BLAS would round a row by how many there are."""
-        return np.sum(_standardised(self.scaling, X) * self.coef[:, 0], axis=1, keepdims=True) + self.intercept
+        columns = np.clip(self.scaling(X), -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        return np.sum(columns * self.coef[:, 0], axis=1, keepdims=True) + self.intercept
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def fit_linear(
         raise ValueError(f"Leave-one-out needs at least 2 distinct rows; got {len(X)}.")
     centred, mean, unit = unit_responses(y, frequencies, centre=True)
     scaling = standard_scaling(X, frequencies)
-    columns = _standardised(scaling, X)
+    columns = np.clip(scaling(X), -MOST_DEVIATIONS, MOST_DEVIATIONS)  # no absurd cell may carry a line away
     spectrum = _decompose(columns, centred, frequencies)
     if groups is None:
         path = _left_out_path(spectrum, centred, frequencies, penalties)
@@ -103,11 +104,6 @@ def fit_linear(
             best, errors, chosen = loss, found, float(penalty)
     coef = spectrum.coef(chosen) * unit
     return LinearModel(scaling, coef, mean - spectrum.shift @ coef), y - errors * unit, chosen
-
-
-def _standardised(scaling: Scaling, X: FloatArray) -> FloatArray:
-    """Columns in standard deviations, clipped at 8: one absurd cell must not carry a line away."""
-    return np.clip(scaling(X), -MOST_DEVIATIONS, MOST_DEVIATIONS)
 
 
 def _decompose(columns: FloatArray, y: FloatArray, frequencies: FloatArray) -> _Spectrum:

@@ -64,17 +64,6 @@ class Basis:
         """L^-1, (r, r)."""
         return lower_inverse(self.factor.copy())
 
-    @property
-    def loss(self) -> float:
-        """An estimate of what rounding adds to a mean of products of kernel values that is whitened.
-
-        Errors of about eps in every product are a matrix of norm sqrt(r) eps, which whitening stretches by up to the
-        trace of K_CC^-1.
-        """
-        largest = float(np.max(self.kernel.diagonal(self.centers))) ** 2
-        rounding = float(np.finfo(np.float64).eps) * float(np.sqrt(len(self.factor))) * largest
-        return rounding * float(squared_columns(lower_inverse(self.factor.copy())).sum())
-
     def dual(self, beta: FloatArray) -> FloatArray:
         """L^-T beta: the coefficients of k(x, C), for every row of beta, (p, r)."""
         return lower_solve(self.factor, np.array(beta, dtype=np.float64, order="C"), transpose=True)
@@ -123,11 +112,6 @@ class Sums:
         """The sum of the weights."""
         return float(self.inner[-1, -1])
 
-    @property
-    def means(self) -> FloatArray:
-        """The means of Y, (p,)."""
-        return self.inner[-1, :-1] / self.n_rows
-
     def moments(self, intercepts: FloatArray) -> FloatArray:
         """F'w(Y - intercepts), (p, r)."""
         return np.ascontiguousarray((self.cross[:, :-1] - np.outer(self.cross[:, -1], intercepts)).T)
@@ -156,10 +140,15 @@ def sum_features(
     """Sum over all rows; the same bits for any chunks and any number of threads.
 
     Where a penalty is given that the sums are meant for, and it drowns what is lost, kernel values are summed as they
-    are and the sums whitened: half the work.
+    are and the sums whitened: half the work. Errors of about eps in every product are a matrix of norm sqrt(r) eps,
+    which whitening stretches by up to the trace of K_CC^-1.
     """
-    late = penalty is not None and basis.loss <= LARGEST_LOSS * penalty
-    kernel, centers = basis.kernel, basis.centers
+    kernel, centers, late = basis.kernel, basis.centers, False
+    if penalty is not None:
+        largest = float(np.max(kernel.diagonal(centers))) ** 2
+        rounding = float(np.finfo(np.float64).eps) * float(np.sqrt(len(basis.factor))) * largest
+        loss = rounding * float(squared_columns(lower_inverse(basis.factor.copy())).sum())
+        late = loss <= LARGEST_LOSS * penalty
     features_of = (lambda X: kernel.cross(X, centers)) if late else basis.summed_features  # raw values need no factor
     [raw] = sum_blocks(features_of, X, Y, weights, label, width=len(basis.kept))
     if not late:
@@ -225,8 +214,3 @@ def subspace(basis: Basis, centers: FloatArray) -> FloatArray:
     inside = basis.features(centers)
     kept, factor = pivoted_cholesky(inside @ inside.T, TOLERANCE)
     return np.ascontiguousarray(lower_solve(factor, np.ascontiguousarray(inside[kept].T)).T)
-
-
-def projected(sums: Sums, T: FloatArray) -> Sums:
-    """Sums of the features T F."""
-    return Sums(T @ sums.gram @ T.T, T @ sums.cross, sums.inner)
