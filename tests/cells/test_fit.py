@@ -7,12 +7,13 @@ import pytest
 
 from skewridge.cells import fit as cells_fit
 from skewridge.cells.fit import fit_bytes
-from skewridge.cells.model import Cells, saved_bytes_per_row
+from skewridge.cells.model import Cells
 from skewridge.cells.partition import random_partitions, rows_of_cells
 from skewridge.execution.context import using
 from skewridge.kernels import KERNELS
 from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.sample import Sample
+from skewridge.two_levels.planning import LevelSize, bytes_per_row
 from tests import naive
 from tests.kernels import oracle
 
@@ -236,7 +237,7 @@ def test_no_trend_is_a_trend_of_weight_zero():
     Z, Y, f, q = some_rows(150)
     without = fit_cells(Z, Y, f, settings=CellSettings(ridge=0.03, cell_size=60))
     zero = fit_cells(Z, Y, f, q, settings=CellSettings(ridge=0.03, cell_size=60, trend=0.0))
-    assert without.model.n_trends == 0
+    assert without.model.slopes.shape[1] == 0
     np.testing.assert_allclose(without.left_out, zero.left_out, rtol=0, atol=1e-11)
     np.testing.assert_allclose(without.model.predict(Z), zero.model.predict(Z, q), rtol=0, atol=1e-11)
 
@@ -341,8 +342,9 @@ def test_the_bytes_of_a_fit_are_what_it_holds(n_threads):
     stated = fit_bytes(6000, 30, n_threads=n_threads, cell_size=400)
     assert stated / 2 < peak < stated
     model = fit.model
+    size = LevelSize(6000, 14, n_kernels=1, n_partitions=4, n_companions=1)  # 2 * 14 + 1 + 1 coordinates
     saved = sum(part.nbytes for part in (model.points, model.rows.order, model.coef, model.means, model.slopes))
-    assert saved == pytest.approx(6000 * saved_bytes_per_row(30), rel=0.02)
+    assert saved == pytest.approx(6000 * bytes_per_row(size), rel=0.02)
 
 
 def test_a_kernel_may_go_by_its_alias():

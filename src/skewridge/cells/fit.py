@@ -61,15 +61,9 @@ def fit_cells(
     cells = partitions.cells_of(Z)
     rows = rows_of_cells(cells, partitions.n_cells, seed=seed, cell_size=cell_size)
     workspace = Workspace()
-
-    def solve(cell: int) -> tuple[FloatArray, ...]:
-        own = sample.some(rows[cell])
-        coef, mean, slope, left_out, ridge = solve_cell(decaying, own, learned, workspace)
-        one_group = groups is not None and own.groups is None  # and nothing is known without it
-        return coef, mean, slope, np.full_like(left_out, np.nan) if one_group else left_out, ridge
-
     with on_threads(), stage("cells"):
-        solved = run(solve, range(partitions.n_cells))
+        cells_in_order = range(partitions.n_cells)
+        solved = run(lambda cell: solve_cell(decaying, sample.some(rows[cell]), learned, workspace), cells_in_order)
         coefs, means, slopes, by_cell, ridges = zip(*solved, strict=True)
     model = Cells(
         kernel=decaying,
@@ -161,15 +155,15 @@ def check_cell_kernel(name: str) -> str:
 def _average_left_out(model: Cells, by_cell: Sequence[FloatArray], cells: IntArray, sample: Sample) -> FloatArray:
     """The mean over partitions of the cells' left-out predictions, (N, p), from those of every cell.
 
-    A row that its cell was not fitted to is predicted by it as any new row. A cell's predictions are nan where it
-    knows no other group, and so is the mean where none of a row's cells does.
+    A row that its cell was not fitted to is predicted by it as any new row. A cell of one group knows nothing without
+    it; nan where none of a row's cells knows another.
     """
     Z, trend = sample.Z, sample.trend
     total = np.zeros_like(sample.Y)
     fitted, unknown = np.zeros(cells.shape, dtype=bool), np.zeros(len(Z), dtype=np.int64)
     for cell, left_out in enumerate(by_cell):
         own = model.rows[cell]
-        known = not np.isnan(left_out).any()
+        known = sample.groups is None or bool(np.ptp(sample.groups[own]))
         total[own] += left_out if known else 0.0
         unknown[own] += not known
         fitted[own] |= cells[own] == cell

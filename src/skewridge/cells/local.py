@@ -51,9 +51,7 @@ class LocalModel:
 
     def column_scale(self, forms: FeatureForms) -> FloatArray:
         """Every column's scale, (d,): root of the sum of squares over its forms; 0 if not used."""
-        squares = np.zeros(len(forms))
-        squares[self.used] = self.scales[: len(self.used)] ** 2
-        return np.sqrt(forms.by_column(squares))
+        return forms.keep(self.used).column_scale(self.scales[: len(self.used)])
 
     def predict(self, forms: FloatArray, trend: FloatArray | None = None) -> FloatArray:
         """Predict one block of rows, (n, p), from all their forms and, if there are any, the trends, (n, k)."""
@@ -205,7 +203,7 @@ def predict_left_out(
             weights[rest],
             settings=settings,
             scores=None if scores is None else scores[rest],
-            groups=groups.some(rest),
+            groups=replace(groups, labels=groups.labels[rest]),
         )
         model = None if found.fit is None else found.fit.model
         out[here] = predict_table(found.forms, model, found.means, X[here])

@@ -172,7 +172,7 @@ def cross_validator(rows: TrainingRows, most: int, settings: CenterSettings) -> 
     order = np.argsort(some.folds, kind="stable")
     places = np.empty(len(some), dtype=np.int64)
     places[order] = np.arange(len(some))
-    ends = np.searchsorted(some.folds[order], np.arange(some.n_folds), side="right")
+    ends = np.searchsorted(some.folds[order], np.arange(int(some.folds.max(initial=0)) + 1), side="right")
 
     def collapsed(weights: FloatArray) -> Collapsed:
         Y, totals, within = collapse(rows.candidates, rows.Y, weights)

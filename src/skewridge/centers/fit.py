@@ -68,7 +68,7 @@ class GlobalModel(PicklesFields):
     def column_scale(self) -> FloatArray:
         """Every column's scale, (d,): the root of the sum of squares over its forms."""
         transform = self.transform
-        return transform.column_scale if isinstance(transform, ScaledForms) else transform.scale
+        return transform.forms.column_scale(transform.scales) if isinstance(transform, ScaledForms) else transform.scale
 
 
 @dataclass(frozen=True)

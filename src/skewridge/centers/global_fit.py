@@ -193,7 +193,8 @@ def column_slopes(rows: TrainingRows, fit: GlobalFit) -> FloatArray:
     dual = model.coef / fit.low_rank.spread[:, None]
     slopes = mean_squared_slopes(model.kernel, model.centers, dual, Z, some.weights)
     if isinstance(transform, ScaledForms):
-        slopes = transform.forms.by_column(slopes * transform.scales**2)
+        forms = transform.forms
+        slopes = np.bincount(forms.columns, slopes * transform.scales**2, forms.n_columns).astype(np.float64)
     return np.asarray(slopes / (slopes.sum() or 1.0))
 
 

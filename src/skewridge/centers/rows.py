@@ -11,7 +11,7 @@ from skewridge.execution.chunked import RowData
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import prediction_bounds, unit_responses
 from skewridge.kernels import BANDWIDTH_FREE
-from skewridge.response.candidates import CandidateRows, candidate_rows
+from skewridge.response.candidates import CandidateRows, candidate_rows, member_sums
 from skewridge.ridge.learn_scales import N_STEPS, LearnedKernel
 
 SAMPLE_ROWS = 50_000  # scales are learned, and candidates cross-validated, on so many at most
@@ -115,4 +115,4 @@ def collapse(candidates: CandidateRows, Y: FloatArray, weights: FloatArray) -> C
         return Y[candidates.rows], weights[candidates.rows], np.zeros(len(Y))
     means = candidates.means(Y, weights)
     squares = weights * (Y - means[candidates.member])[:, 0] ** 2
-    return means, candidates.sums(weights), candidates.sums(squares)
+    return means, member_sums(candidates.member, weights), member_sums(candidates.member, squares)

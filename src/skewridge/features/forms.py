@@ -100,9 +100,9 @@ class FeatureForms(PicklesFields):
             all_scores.append(interpolate(ends, knots, scores))
         return replace(self, knots=tuple(all_knots), scores=tuple(all_scores))
 
-    def by_column(self, values: FloatArray) -> FloatArray:
-        """Sums over the forms of every column, (d,), of one value a form, (D,)."""
-        return np.bincount(self.columns, values, minlength=self.n_columns).astype(np.float64)
+    def column_scale(self, scales: FloatArray) -> FloatArray:
+        """Every column's scale, (d,): root of the sum of squares over its forms, (D,); 0 if it has none."""
+        return np.sqrt(np.bincount(self.columns, scales**2, minlength=self.n_columns))
 
 
 def learn_forms(X: FloatArray, frequencies: FloatArray | None = None) -> FeatureForms:
@@ -223,11 +223,6 @@ class ScaledForms:
         out = self.forms(X)
         out *= self.scales
         return out
-
-    @property
-    def column_scale(self) -> FloatArray:
-        """Every column's scale, (d,): root of the sum of squares over its forms; 0 if dropped."""
-        return np.sqrt(self.forms.by_column(self.scales**2))
 
 
 def scale_forms(forms: FeatureForms, scales: FloatArray) -> tuple[ScaledForms, float]:

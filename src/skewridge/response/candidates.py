@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
+from skewridge.response.allocation import ranks_within
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.groups import apart, assign_groups
 from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
@@ -99,11 +100,6 @@ class CandidateRows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def n_folds(self) -> int:
-        """Folds that hold rows."""
-        return int(self.folds.max(initial=0)) + 1
-
     def first(self, most: int) -> CandidateRows:
         """The first rows in the canonical order: a random sample that depends on the rows alone."""
         if len(self) <= most:
@@ -121,10 +117,6 @@ class CandidateRows:
         """The rows and slices in another number of folds."""
         return replace(self, folds=_share_out(self.labels, n_folds, self.groups))
 
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Sums of the data's values, (N,), over the copies of every distinct row, (n,)."""
-        return member_sums(self.member, values)
-
     def means(self, Y: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted means of the data's responses, (N, 1), over every distinct row's copies, (n, 1)."""
         return member_means(self.rows, self.member, Y, weights)
@@ -138,11 +130,7 @@ class CandidateRows:
         if wanted:
             if fold not in self._turns:  # one row of every slice outside the fold, then a second one, and so on
                 inside = np.flatnonzero(self.folds != fold)
-                order = np.argsort(self.labels[inside], kind="stable")
-                counts = np.bincount(self.labels[inside])
-                rank = np.empty(len(inside), dtype=np.int64)
-                rank[order] = np.arange(len(inside)) - np.repeat(np.cumsum(counts) - counts, counts)
-                self._turns[fold] = inside[np.argsort(rank, kind="stable")]
+                self._turns[fold] = inside[np.argsort(ranks_within(self.labels[inside]), kind="stable")]
             drawn = self._turns[fold][:wanted]
         left = self.folds != fold
         left[drawn] = False

@@ -5,7 +5,7 @@ Of a value its rank among the distinct ones of its column is hashed: columns in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from itertools import chain
@@ -52,23 +52,17 @@ def distinct_rows(
     [0, 1, 0]
     """
     with where_rows_are(*tables):
-        first, second = _row_hashes(tables, groups, seed)
+        columns = chain(_columns(tables), [] if groups is None else [groups])
+        ranks = (np.unique(column + 0.0, return_inverse=True)[1] for column in columns)  # -0.0 and 0.0 are one number
+        first, second = _hashes(len(tables[0]), ranks, [seed, seed + _SECOND_KEY])
     order = np.lexsort((second, first))
-    new = _changes(first[order]) | _changes(second[order])
+    first, second = first[order], second[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
     small: Any = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
     starts, member = np.flatnonzero(new), np.empty(len(order), dtype=small)
     member[order] = np.cumsum(new, dtype=small) - small(1)
     return order[starts].astype(small), np.add.reduceat(weights[order], starts), member
-
-
-def _row_hashes(tables: Sequence[RowData], groups: IntArray | None, seed: int) -> tuple[Hashes, Hashes]:
-    """Two hashes a row of the ranks of all columns of all tables, and of its group."""
-    states = [_keyed(len(tables[0]), key) for key in (seed, seed + _SECOND_KEY)]
-    for column in chain(_columns(tables), [] if groups is None else [groups]):
-        ranks = np.unique(column + 0.0, return_inverse=True)[1].astype(np.uint64)  # -0.0 and 0.0 are one number
-        for state in states:
-            _stir(state, ranks)
-    return states[0], states[1]
 
 
 def _columns(tables: Sequence[RowData]) -> Iterator[FloatArray]:
@@ -77,41 +71,24 @@ def _columns(tables: Sequence[RowData]) -> Iterator[FloatArray]:
         n_rows, d = table.shape
         size = d if is_held(table) else max(1, _COLUMN_NUMBERS // n_rows)
         for start in range(0, d, size):
-            taken = partial(_taking, slice(start, start + size))
+            taken = partial(np.take, indices=np.arange(start, min(start + size, d)), axis=1)
             yield from np.concatenate(list(map_rows(taken, [table], "distinct rows"))).T
 
 
-def _taking(columns: slice, rows: FloatArray) -> FloatArray:
-    return np.ascontiguousarray(rows[:, columns])
-
-
-def _changes(values: Hashes) -> npt.NDArray[np.bool_]:
-    """Which values differ from the one before; the first does."""
-    return np.concatenate([[True], values[1:] != values[:-1]])
-
-
-def hash_rows(table: FloatArray, seed: int) -> Hashes:
-    """One 64-bit hash a row, keyed by the seed (splitmix64 over the columns)."""
-    state = _keyed(len(table), seed)
-    for column in np.ascontiguousarray(table).view(np.uint64).T:
-        _stir(state, column)
-    return state
-
-
-def _keyed(n_rows: int, seed: int) -> Hashes:
-    """Hashes of rows without columns."""
-    return np.full(n_rows, (int(_GOLDEN) * (seed + 1)) % 2**64, dtype=np.uint64)
-
-
-def _stir(state: Hashes, words: Hashes) -> None:
-    """Mix one more word a row into hashes, in place."""
-    state ^= words
-    state *= _GOLDEN
-    state ^= state >> _HALF
-    state *= _MIX
-    state ^= state >> _HALF
-    state *= _LAST
-    state ^= state >> _HALF
+def _hashes(n_rows: int, columns: Iterable[npt.NDArray[Any]], keys: Sequence[int]) -> list[Hashes]:
+    """A hash of 64 bits a row for every key: splitmix64 over columns of whole numbers, (n_rows,) each."""
+    states = [np.full(n_rows, (int(_GOLDEN) * (key + 1)) % 2**64, dtype=np.uint64) for key in keys]
+    for column in columns:
+        words = column.astype(np.uint64, copy=False)
+        for state in states:
+            state ^= words
+            state *= _GOLDEN
+            state ^= state >> _HALF
+            state *= _MIX
+            state ^= state >> _HALF
+            state *= _LAST
+            state ^= state >> _HALF
+    return states
 
 
 def row_keys(X: Any) -> FloatArray:
@@ -135,7 +112,8 @@ def row_keys(X: Any) -> FloatArray:
 
     def add(rows: Any, values: Any, columns: Any) -> None:
         numbers = as_numbers(values)
-        hashes = hash_rows(np.column_stack([numbers, np.broadcast_to(columns, numbers.shape)]), 0)
+        words = np.column_stack([numbers, np.broadcast_to(columns, numbers.shape)]).view(np.uint64)
+        [hashes] = _hashes(len(words), words.T, [0])
         np.add.at(total, rows, np.where(numbers == 0.0, np.uint64(0), hashes))
 
     if hasattr(X, "tocoo"):

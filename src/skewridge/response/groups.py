@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_same_order
 
 N_BLOCKS = 10  # of rows in an order; those of the later half are predicted by what lies before them
@@ -35,10 +35,6 @@ class RowGroups:
 
     labels: IntArray
     first_ahead: int | None = None
-
-    def some(self, places: IntArray | BoolArray) -> RowGroups:
-        """The groups of some rows."""
-        return RowGroups(self.labels[places], self.first_ahead)
 
     @property
     def n_draws(self) -> int:

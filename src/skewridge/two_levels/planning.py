@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
-from skewridge.cells.model import saved_bytes_per_row
 from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
 from skewridge.execution.context import current
 from skewridge.ridge.learn_scales import BATCHES, N_STEPS, batch_rows
@@ -96,8 +95,8 @@ def levels_flops(size: LevelSize) -> float:
 
 
 def bytes_per_row(size: LevelSize) -> float:
-    """Bytes of a model, and of its file, for every distinct training row."""
-    return size.n_kernels * saved_bytes_per_row(size.width, size.partitions)
+    """Bytes of a model, and of its file, for every distinct row: features, a number and a coefficient a partition."""
+    return size.n_kernels * 8.0 * (size.width + 2 * size.partitions)
 
 
 def require_memory(size: LevelSize) -> None:
