@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from skewridge.cells import fit as cells_fit
-from skewridge.cells.fit import fit_bytes
-from skewridge.cells.model import Cells
+from skewridge.cells.fit import Cells, fit_bytes
 from skewridge.cells.partition import random_partitions, rows_of_cells
 from skewridge.execution.context import using
 from skewridge.kernels import KERNELS

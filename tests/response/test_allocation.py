@@ -17,9 +17,8 @@ from skewridge.response.allocation import (
     allocate,
     expected_node_size,
     inclusion_probability,
-    ranks_within,
 )
-from skewridge.response.slices import slice_response
+from skewridge.response.slices import ranks_within, slice_response
 from tests import naive
 
 pytestmark = pytest.mark.filterwarnings("ignore:One of")

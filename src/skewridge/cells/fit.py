@@ -1,17 +1,17 @@
-"""Exact kernel ridge regression in the cells of a few random partitions, and the leave-one-out of their average."""
+"""Exact kernel ridge regression in cells of a few random partitions: the model, its fit, its left-out predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.cells.model import Cells
-from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, random_partitions, rows_of_cells
+from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS, CellRows, Partitions, random_partitions, rows_of_cells
 from skewridge.execution.context import on_threads, run
 from skewridge.execution.progress import stage
-from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name, loops
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name, check_widths, loops
 from skewridge.linalg.cholesky import (
     NotPositiveDefinite,
     add_gram,
@@ -29,6 +29,53 @@ from skewridge.ridge.sample import Sample
 EPS = float(np.finfo(np.float64).eps)
 RAISE = 10.0  # what the ridge of a singular cell is multiplied by
 MOST_RIDGE = 1e6  # times the largest diagonal: a matrix that is singular even so holds nan or inf
+
+
+@dataclass(frozen=True)
+class Cells:
+    """f(x) = mean over partitions of [mean_c + slope_c' q(x) + sum_i coef_i k(x, z_i)], c the cell of x.
+
+    ``points``, (N, D), are the scaled rows, those of the cells in ``rows``; ``coef``, (p, R), are theirs in that order,
+    ``means``, (C, p), and ``slopes``, (C, k, p), of k trends, those of the C cells.
+    """
+
+    kernel: Kernel
+    partitions: Partitions
+    points: FloatArray
+    rows: CellRows
+    coef: FloatArray
+    means: FloatArray
+    slopes: FloatArray
+
+    def predict(self, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
+        """Predict one block of scaled rows Z, (n, D); q, (n, k), is needed if there is a trend."""
+        check_widths(Z.shape[1], self.points.shape[1])
+        shape, needed = (len(Z), 0) if q is None else q.shape, (len(Z), self.slopes.shape[1])
+        if shape != needed:
+            raise ValueError(f"predict needs q of shape {needed}; got {shape}.")
+        cells = self.partitions.cells_of(Z)
+        values = self.predict_in(cells, Z, q)
+        total = np.zeros((len(Z), len(self.coef)))
+        for t in range(cells.shape[1]):
+            total += values[:, t]
+        return total / cells.shape[1]
+
+    def predict_in(self, cells: IntArray, Z: FloatArray, q: FloatArray | None = None) -> FloatArray:
+        """The estimates of some given cells a row, cells (n, T): (n, T, p)."""
+        own, T = cells.ravel(), cells.shape[1]
+        out = np.zeros((len(own), len(self.coef)))
+        if self.partitions.n_cells == 1:
+            left, right = np.ascontiguousarray(Z, dtype=np.float64), self.points[self.rows.order].T
+            loops().matvec(self.kernel, left, np.ascontiguousarray(right), self.coef, out)
+        else:  # sorted by cell
+            order, found = np.argsort(own, kind="stable"), np.zeros_like(out)
+            left, rows = np.ascontiguousarray(Z[order // T], dtype=np.float64), (self.rows.order, self.rows.starts)
+            loops().matvec_cells(self.kernel, left, own[order], self.points, *rows, self.coef, found)
+            out[order] = found
+        out += self.means[own]
+        for j, column in enumerate(() if q is None else q.T):
+            out += self.slopes[own, j] * np.repeat(column, T)[:, None]
+        return out.reshape(*cells.shape, len(self.coef))
 
 
 def fit_cells(
@@ -106,7 +153,7 @@ def solve_cell(
     coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
     products = np.array([row @ coef for row in centred])  # row by row: one more of them changes no bit of the others
     slope = learned.trends[:, None] * products.reshape(len(centred), coef.shape[1])
-    if groups is None or not share_groups(groups):
+    if not share_groups(groups):
         diagonal = squared_columns(inverse)
         errors = coef / np.maximum(diagonal - ones**2 / total, EPS * diagonal)[:, None]
     else:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.cells.fit import check_cell_kernel, fit_cells
-from skewridge.cells.model import Cells
+from skewridge.cells.fit import Cells, check_cell_kernel, fit_cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
 from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
 from skewridge.features.scaling import constant_outputs, unit_responses

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skewridge.cells.model import Cells
+from skewridge.cells.fit import Cells
 from skewridge.cells.partition import LEAF
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE, Kernel
 from skewridge.nodes.sample_weights import check_weights_are_taken
@@ -254,7 +254,7 @@ def _prepare(model: Any) -> None:
 record("cells.partition:Partitions", "roots: int[T] < k; feature: int[k]; cut: float[k]; child: int[k]")
 record("cells.partition:CellRows", "order: int[R] < N; starts: int[C+1]")
 record(
-    "cells.model:Cells",
+    "cells.fit:Cells",
     """kernel: Kernel; partitions: Partitions; points: float[N D]; rows: CellRows; coef: float[p R]; means: float[C p]
     slopes: float[C q p]""",
     _cells_hold,

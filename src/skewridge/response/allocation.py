@@ -15,7 +15,7 @@ from scipy.special import gammaln, ndtr
 
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.response.slices import Slices
+from skewridge.response.slices import Slices, ranks_within
 
 _STIRLING_FROM = 50  # from here on two terms of Stirling's series are exact to 1e-11
 _EXACT_STEPS = 1e8  # up to so many chain steps a capped slice's expectation is exact
@@ -130,14 +130,6 @@ def allocate(slices: Slices, n_nodes: int, seed: int, max_per_slice: int | None 
     starts = np.searchsorted(keys, np.arange(n_nodes + 1) * n_rows)
     small = np.int32 if n_rows <= np.iinfo(np.int32).max else np.int64
     return Allocation(np.remainder(keys, n_rows, out=keys).astype(small), starts)
-
-
-def ranks_within(labels: IntArray, by: IntArray | None = None) -> IntArray:
-    """Every item's rank among those of its label, as they come or by some numbers, (n,)."""
-    order = np.argsort(labels, kind="stable") if by is None else np.lexsort((by, labels))
-    grouped, ranks = labels[order], np.empty(len(labels), dtype=np.int64)
-    ranks[order] = np.arange(len(labels)) - np.searchsorted(grouped, grouped)
-    return ranks
 
 
 def _first_places(codes: IntArray, places: IntArray) -> tuple[IntArray, IntArray]:

@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
-from skewridge.response.allocation import ranks_within
 from skewridge.response.distinct import distinct_rows
 from skewridge.response.groups import apart, assign_groups
-from skewridge.response.slices import CROWDED, check_slice_rule, slice_edges, slice_labels
+from skewridge.response.slices import CROWDED, check_slice_rule, ranks_within, slice_edges, slice_labels
 
 N_FOLDS = 5
 

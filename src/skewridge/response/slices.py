@@ -137,6 +137,14 @@ def slice_labels(values: FloatArray, edges: FloatArray) -> IntArray:
     return np.searchsorted(edges[1:-1] - touching, values, side="right")
 
 
+def ranks_within(labels: IntArray, by: IntArray | None = None) -> IntArray:
+    """Every item's rank among those of its label, as they come or by some numbers, (n,)."""
+    order = np.argsort(labels, kind="stable") if by is None else np.lexsort((by, labels))
+    grouped, ranks = labels[order], np.empty(len(labels), dtype=np.int64)
+    ranks[order] = np.arange(len(labels)) - np.searchsorted(grouped, grouped)
+    return ranks
+
+
 def copies_per_slice(counts: IntArray, oversampling: float = 1.0) -> IntArray:
     """c_j = max(1, floor(tau |Y_1| / |Y_j|)), 0 for an empty slice.
 

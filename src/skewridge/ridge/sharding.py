@@ -18,7 +18,8 @@ from skewridge.execution.context import current, on_threads, reported, run
 from skewridge.execution.memory import GATHERED, require_on_worker
 from skewridge.execution.progress import stage_here
 from skewridge.kernels import Kernel
-from skewridge.response.allocation import Allocation, Assignment, ranks_within
+from skewridge.response.allocation import Allocation, Assignment
+from skewridge.response.slices import ranks_within
 from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout
 
 SHARES, SHARES_A_THREAD = 32, 4  # at least, so that threads of a cluster end together
