@@ -21,8 +21,7 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import using
 from skewridge.kernels import Kernel, median_bandwidth
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.trials import Search, Trial, jackknife_error, pair_risk, sample_rows
-from skewridge.nodes.tuning import PENALTIES
+from skewridge.nodes.tuning import PENALTIES, Search, Trial, jackknife_error, pair_risk, sample_rows
 from skewridge.response.slices import slice_response
 
 N, K, SEEDS, DRAWS = 10_000, 100, 2, 40

@@ -6,8 +6,8 @@ import pytest
 from skewridge.kernels import Kernel
 from skewridge.linalg.tridiagonal import solve_path
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.trials import Search, Trial, cp, error_products, gcv, jackknife_error, mean_risk
-from skewridge.nodes.trials import pair_risk as pair_risk_of
+from skewridge.nodes.tuning import Search, Trial, cp, error_products, gcv, jackknife_error, mean_risk
+from skewridge.nodes.tuning import pair_risk as pair_risk_of
 from skewridge.response.slices import slice_response
 from tests import naive
 

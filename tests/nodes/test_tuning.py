@@ -8,8 +8,7 @@ from skewridge.datasets import make_peaks
 from skewridge.kernels import KERNELS, median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.trials import CRITERIA, lowest_penalty, make_trials, sample_rows
-from skewridge.nodes.tuning import KernelSettings
+from skewridge.nodes.tuning import CRITERIA, KernelSettings, lowest_penalty, make_trials, sample_rows
 from skewridge.response.slices import slice_response
 from tests import naive
 
@@ -111,7 +110,7 @@ def naive_loo(model, bandwidth, penalty, rows):
 def test_what_tuning_tells_is_the_criterion_itself(slices, monkeypatch):
     """From the estimator down: all nodes tried, few rows judged, against refits and against predictions."""
     judged = np.arange(0, 300, 30)
-    monkeypatch.setattr("skewridge.nodes.trials.sample_rows", lambda y, size, seed: (judged, np.ones(10)))
+    monkeypatch.setattr("skewridge.nodes.tuning.sample_rows", lambda y, size, seed: (judged, np.ones(10)))
     model = fitted(n_nodes=3, slices=slices, bandwidth=0.2)
     for p in (8, 12):
         errors = naive_loo(model, 0.2, model.tuning_.penalties[p], judged)
@@ -146,7 +145,7 @@ def test_folds_count_by_their_rows_scores():
 
 
 def test_a_scoring_that_no_judged_row_has_is_refused(monkeypatch):
-    monkeypatch.setattr("skewridge.nodes.trials.sample_rows", lambda y, size, seed: (np.arange(10), np.ones(10)))
+    monkeypatch.setattr("skewridge.nodes.tuning.sample_rows", lambda y, size, seed: (np.arange(10), np.ones(10)))
     with pytest.raises(ValueError, match="scoring gives no weight to any of the rows"):
         fitted(scoring=lambda y: (np.arange(300) > 200).astype(float))
 

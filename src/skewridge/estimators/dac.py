@@ -35,8 +35,7 @@ from skewridge.metrics import row_scores, scoring_name
 from skewridge.model_selection import draw_seed
 from skewridge.nodes.fit import Problem, average_nodes, fit_nodes, noise_std, relative_variance, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
-from skewridge.nodes.trials import CRITERIA
-from skewridge.nodes.tuning import LEFT_OUT, KernelSettings, tune
+from skewridge.nodes.tuning import CRITERIA, LEFT_OUT, KernelSettings, tune
 from skewridge.ridge.exact import Expansion, NodeFit
 
 

@@ -133,12 +133,8 @@ class IntervalMixin:
         >>> bool(((low <= y) & (y <= high)).mean() > 0.85)
         True
         """
-        check_is_fitted(self)
         tail = float(check_tail(coverage))
-        check_in_memory(X)
-        prediction = self.predict(X)
-        if not hasattr(self, "calibration_"):
-            self.calibrate()
+        prediction, scale = self._prediction_and_scale(X)
         model, calibration = self._error_model, self.calibration_
         bands = calibration.bands(coverage)
         if not np.isfinite(bands.low).all():
@@ -153,7 +149,7 @@ class IntervalMixin:
                 "from one another by more than their errors, so that few rows decide what is predicted. Look for "
                 "gross errors in y, or calibrate(X, y) with rows that were kept back."
             )
-        low, high = bands.around(prediction, self._scale(X, prediction))
+        low, high = bands.around(prediction, scale)
         if model.masses is not None:
             low, high = model.masses.widened(low, high, prediction, tail)
         return np.clip(low, model.low, model.high), np.clip(high, model.low, model.high)
@@ -186,18 +182,14 @@ class IntervalMixin:
         >>> model.predict_distribution(X[:1]).quantile([0.1, 0.9]).shape
         (1, 2)
         """
-        check_is_fitted(self)
-        check_in_memory(X)
-        prediction = self.predict(X)
-        if not hasattr(self, "calibration_"):
-            self.calibrate()
+        prediction, scale = self._prediction_and_scale(X)
         if self.calibration_.source == "unstable":
             warn_user(
                 "Distributions are not promised to be calibrated: fits without a fifth of the rows differ from one "
                 "another by more than their errors. Look for gross errors in y, or calibrate(X, y) with rows that "
                 "were kept back."
             )
-        model, scale = self._error_model, self._scale(X, prediction)
+        model = self._error_model
         rest = self.calibration_ if model.masses is None else model.masses.rest
         shape = None if rest is None else rest.shape
         limits = model.low, model.high, model.origin, model.step
@@ -345,13 +337,18 @@ class IntervalMixin:
             ends[1] = min(ends[1], y.max()) if masses.values[-1] == y.max() else ends[1]
         return float(ends[0]), float(ends[1])
 
-    def _scale(self, X: Any, prediction: FloatArray) -> FloatArray:
-        """The scale of the noise at new rows with such predictions, (n,)."""
+    def _prediction_and_scale(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Predictions of new rows, and the scale of the noise there, (n,) each; calibrates a model that is not yet."""
+        check_is_fitted(self)
+        check_in_memory(X)
+        prediction = self.predict(X)
+        if not hasattr(self, "calibration_"):
+            self.calibrate()
         noise = self._error_model.noise
         if noise is None:
-            return np.ones(len(prediction))
+            return prediction, np.ones(len(prediction))
         with self._running(), on_threads():
-            return noise_scale(noise, self._check_new(X).astype(np.float64), prediction)
+            return prediction, noise_scale(noise, self._check_new(X).astype(np.float64), prediction)
 
     def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
         """Predictions and responses of rows that the model has not seen."""

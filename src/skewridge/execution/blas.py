@@ -74,8 +74,7 @@ class BlasLimit:
             self._users -= 1
             if self._users == 0:
                 for pool, before in self._before:
-                    _set_threads(pool, before)
-                    _release(pool)
+                    _set_threads(pool, before, anybody=True)
 
 
 class _Here(threading.local):
@@ -85,16 +84,16 @@ class _Here(threading.local):
     before: list[tuple[Any, int]] = []  # noqa: RUF012  replaced, never changed
 
 
-def _set_threads(pool: Any, n_threads: int) -> None:
-    """Set the threads of the process; later calls of other threads that are no users of this limit do not count."""
-    _release(pool)
-    pool.set_num_threads(n_threads)
+def _set_threads(pool: Any, n_threads: int, anybody: bool = False) -> None:
+    """Set the threads of the process; later calls of threads that are no users of this limit count if anybody's do.
 
-
-def _release(pool: Any) -> None:
-    """threadpoolctl 3.8 lets one thread alone set OpenBLAS, the first that did, and ignores the others."""
+    threadpoolctl 3.8 lets one thread alone set OpenBLAS, the first that did, and ignores the others.
+    """
     release = getattr(pool, "clear_controlling_thread", None)
     if release is not None:
+        release(force=True)
+    pool.set_num_threads(n_threads)
+    if release is not None and anybody:
         release(force=True)
 
 

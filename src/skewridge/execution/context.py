@@ -21,7 +21,7 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.checkpoint import Checkpoint
 from skewridge.execution.chunked import RowData, is_held
 from skewridge.execution.memory import MACHINE, Budget
-from skewridge.execution.progress import Stage, followed, stage, stage_here
+from skewridge.execution.progress import STAGE, Stage, followed, stage
 
 if TYPE_CHECKING:
     from skewridge.execution.dask import DaskEngine
@@ -130,7 +130,7 @@ def _run(
     task: Callable[[Item], Result], items: Iterable[Item], total: int, label: str, context: Context
 ) -> Iterator[Result]:
     """Results of tasks that run as was said where the run was made, whoever asks for them and when."""
-    how, around = context.run(current), context.run(stage_here)
+    how, around = context.get(_RUN, Run()), context.get(STAGE)
     workers = min(how.n_threads, max(1, total))
 
     def on_its_share(item: Item) -> Result:

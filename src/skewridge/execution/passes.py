@@ -16,6 +16,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import LARGEST
+from skewridge.execution.checkpoint import Pieces
 from skewridge.execution.chunked import RowData, Span, Table, is_held
 from skewridge.execution.context import current, on_threads, reported, run, where_it_pays
 from skewridge.execution.progress import stage_here
@@ -79,20 +80,19 @@ def sum_rows(
     else:
         spans = [span for piece in left for span in piece]
         results = run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
-        new = (tree_sum(islice(results, len(piece))) for piece in left)
+        new = map(tree_sum, (islice(results, len(piece)) for piece in left))
 
-    def kept_and_new() -> Iterator[Result]:
+    def kept_and_new(store: Pieces) -> Iterator[Result]:
         for i in range(len(pieces)):
-            if store is not None and i in store:
+            if i in store:
                 yield store.kept(i)
                 continue
             piece = next(new)
-            if store is not None:
-                store.keep(i, piece)
+            store.keep(i, piece)
             yield piece
 
-    sums = kept_and_new()
-    found = [tree_sum(islice(sums, len(run_))) for run_ in runs]
+    sums = new if store is None else kept_and_new(store)
+    found = list(map(tree_sum, (islice(sums, len(run_)) for run_ in runs)))
     next(results, None)  # let the pass end
     if store is not None:
         store.finish(found)

@@ -62,7 +62,7 @@ class Stage:
             watcher(label, done, total)
 
 
-_STAGE: ContextVar[Stage | None] = ContextVar("stage", default=None)
+STAGE: ContextVar[Stage | None] = ContextVar("stage", default=None)
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -93,45 +93,45 @@ def watched(watcher: Watcher) -> Iterator[None]:
 def followed(verbose: Any, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
     """Follow one fit, if somebody wants to know; a fit within a fit has no line of its own."""
     watcher = _WATCHER.get()
-    if _STAGE.get() is not None or not (verbose or watcher):
+    if STAGE.get() is not None or not (verbose or watcher):
         yield
         return
     shown = shown_on(sys.stderr, clock) if verbose and sys.stderr is not None else None
-    token, failed = _STAGE.set(Stage([own for own in (watcher, shown and shown.show) if own])), True
+    token, failed = STAGE.set(Stage([own for own in (watcher, shown and shown.show) if own])), True
     try:
         yield
         failed = False
     finally:
-        _STAGE.reset(token)
+        STAGE.reset(token)
         if shown:
             shown.end(failed)
 
 
 def stage_here() -> Stage | None:
     """The stage that is being worked on, if anybody follows."""
-    return _STAGE.get()
+    return STAGE.get()
 
 
 @contextmanager
 def stage(label: str, share: float = 1.0) -> Iterator[None]:
     """Work on a share of what is left of the stage around; at the end all of it is done."""
-    around = _STAGE.get()
+    around = STAGE.get()
     if around is None:
         yield
         return
     own = Stage(around.watchers, label, share, around)
-    token = _STAGE.set(own)
+    token = STAGE.set(own)
     try:
         yield
     finally:
-        _STAGE.reset(token)
+        STAGE.reset(token)
     if own.done < 1.0:
         own.advance(1.0)
 
 
 def advance(fraction: float) -> None:
     """Count a fraction of the stage under way as done."""
-    own = _STAGE.get()
+    own = STAGE.get()
     if own is not None and own.around is not None:
         own.advance(fraction)
 
