@@ -169,8 +169,9 @@ def test_errors_from_sums_are_errors_from_residuals(seed, intercept):
     intercepts = np.array([intercept, 1.0])
     residual = Y[None] - intercepts - np.einsum("nr,qpr->qnp", F, betas)
     squares = np.einsum("n,qnp->qp", w, residual**2)
-    np.testing.assert_allclose(sums.squared_error(betas, intercepts), squares, rtol=1e-9)
-    np.testing.assert_allclose(sums.error(betas, intercepts), np.einsum("n,qnp->qp", w, residual), atol=1e-9)
+    found, plain = sums.errors(betas, intercepts)
+    np.testing.assert_allclose(found, squares, rtol=1e-9)
+    np.testing.assert_allclose(plain, np.einsum("n,qnp->qp", w, residual), atol=1e-9)
     np.testing.assert_allclose(sums.moments(intercepts), (F.T @ (w[:, None] * (Y - intercepts))).T, atol=1e-10)
 
 

@@ -109,11 +109,12 @@ class CrossValidator:
             raise ValueError("scoring gives no weight to any of the rows that candidates are compared by.")
         errors, plain, biases = np.empty((3, len(sums), len(penalties)))
         for f, (beta, intercepts) in enumerate(self.fold_fits(drawn, basis, sums, penalties)):
-            own, n_rows = sums[f], sums[f].n_rows
-            plain[f] = errors[f] = own.squared_error(beta, intercepts)[:, 0] / (self.variance * n_rows)
+            n_rows = sums[f].n_rows
+            squares, left = sums[f].errors(beta, intercepts)
+            plain[f] = errors[f] = squares[:, 0] / (self.variance * n_rows)
             if self.scored is not None:  # by their mean over folds: a fold may hold no row that counts
-                errors[f] = scored[f].squared_error(beta, intercepts)[:, 0] / (self.variance * counted)
-            biases[f] = own.error(beta, intercepts)[:, 0] / (np.sqrt(self.variance) * n_rows)
+                errors[f] = scored[f].errors(beta, intercepts)[0][:, 0] / (self.variance * counted)
+            biases[f] = left[:, 0] / (np.sqrt(self.variance) * n_rows)
         risks = errors.mean(axis=0)
         place = int(np.argmin(risks))
         return CVScore(

@@ -139,11 +139,14 @@ def neighbours_in_file(
     """
     if choice.learned is None:
         return None
-
-    def scaled_rows(rows: IntArray) -> FloatArray:
-        return choice.transform(np.asarray(X[rows]))
-
-    return serial_dependence(kernel, scaled_rows, places, Y, choice.learned.ridge, frequencies=frequencies)
+    return serial_dependence(
+        kernel,
+        lambda rows: choice.transform(np.asarray(X[rows])),
+        places,
+        Y,
+        choice.learned.ridge,
+        frequencies=frequencies,
+    )
 
 
 def left_out_importances(rows: TrainingRows, kernel: Kernel, choice: Choice, settings: CenterSettings) -> FloatArray:

@@ -111,8 +111,7 @@ def make_layout(kernel: Kernel, X: RowData, single: bool, least_penalty: float) 
 class Workspace(threading.local):
     """One square matrix for each thread, used again by every node that fits in it."""
 
-    def __init__(self) -> None:
-        self._buffer = np.empty(0)
+    _buffer: FloatArray = np.empty(0)  # a thread's own as soon as it needs one
 
     def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
         """A process that it is sent to begins with an empty one."""

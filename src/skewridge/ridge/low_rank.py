@@ -116,17 +116,14 @@ class Sums:
         """F'w(Y - intercepts), (p, r)."""
         return np.ascontiguousarray((self.cross[:, :-1] - np.outer(self.cross[:, -1], intercepts)).T)
 
-    def squared_error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
-        """Sum of w (Y - intercepts - F beta)^2 for betas (P, p, r): (P, p)."""
+    def errors(self, beta: FloatArray, intercepts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of w e^2 and of w e, e = Y - intercepts - F beta, for betas (P, p, r): (P, p) both."""
         yy, y1 = np.diagonal(self.inner)[:-1], self.inner[-1, :-1]
         total = yy - 2 * intercepts * y1 + intercepts**2 * self.n_rows
         fitted = np.einsum("qpr,pr->qp", beta, self.moments(intercepts))
         square = np.einsum("qpr,qpr->qp", beta, beta @ self.gram)
-        return np.maximum(total - 2 * fitted + square, 0.0)
-
-    def error(self, beta: FloatArray, intercepts: FloatArray) -> FloatArray:
-        """Sum of w (Y - intercepts - F beta) for betas (P, p, r): (P, p)."""
-        return self.inner[-1, :-1] - intercepts * self.n_rows - beta @ self.cross[:, -1]
+        plain = y1 - intercepts * self.n_rows - beta @ self.cross[:, -1]
+        return np.maximum(total - 2 * fitted + square, 0.0), plain
 
 
 def sum_features(

@@ -16,7 +16,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray
 from skewridge.cells.local import LocalFit, LocalSettings, fit_local
-from skewridge.cells.partition import guided_cell_size, guided_partitions
+from skewridge.cells.partition import guided_cells
 from skewridge.centers.cross_fit import CrossFit, cross_fit, cross_fit_folds
 from skewridge.centers.rows import CenterSettings
 from skewridge.execution.context import current, on_threads, run, using
@@ -64,8 +64,14 @@ class LevelSettings:
 
     def local(self, kernel: str, n_rows: int) -> LocalSettings:
         """The settings of one local fit to so many rows."""
-        partitions = self.n_partitions or guided_partitions(n_rows)
-        return LocalSettings(kernel, partitions, self.cell_size or guided_cell_size(n_rows), self.seed, self.n_steps)
+        cell_size, n_partitions = guided_cells(n_rows)
+        return LocalSettings(
+            kernel=kernel,
+            n_partitions=self.n_partitions or n_partitions,
+            cell_size=self.cell_size or cell_size,
+            seed=self.seed,
+            n_steps=self.n_steps,
+        )
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from skewridge.cells.fit import fit_bytes
-from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cell_size, guided_partitions
+from skewridge.cells.partition import GUIDED_CELL_SIZE, GUIDED_PARTITIONS, guided_cells
 from skewridge.execution.context import current
 from skewridge.ridge.learn_scales import BATCHES, N_STEPS, batch_rows
 
@@ -44,7 +44,7 @@ class LevelSize:
     @property
     def partitions(self) -> int:
         """Partitions of x into cells."""
-        return self.n_partitions or guided_partitions(self.n_rows)
+        return self.n_partitions or guided_cells(self.n_rows)[1]
 
     @property
     def n_fits(self) -> int:
@@ -87,7 +87,7 @@ def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell = float(min(size.n_rows, size.cell_size or guided_cell_size(size.n_rows)))
+    cell = float(min(size.n_rows, size.cell_size or guided_cells(size.n_rows)[0]))
     batch = float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
     cells = size.n_kernels * size.partitions * size.n_rows * cell**2 * 2 / 3
     n_steps = N_STEPS if size.n_fits == 1 else OUTER_STEPS * (size.n_fits - 1)
