@@ -18,8 +18,7 @@ from skewridge import SkewRidge
 from skewridge.cells.fit import solve_cell
 from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel
-from skewridge.linalg.cholesky import cholesky, lapack
-from skewridge.ridge.exact import Workspace
+from skewridge.linalg.cholesky import Workspace, cholesky, lapack
 from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.leave_one_out import leave_one_out
 from skewridge.ridge.sample import Sample

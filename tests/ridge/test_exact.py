@@ -12,9 +12,16 @@ from threadpoolctl import threadpool_limits
 
 from skewridge.execution.chunked import ArrayChunk, Table
 from skewridge.kernels import Kernel, make_kernel, suits_blas
-from skewridge.linalg.cholesky import NotPositiveDefinite, cholesky, cholesky_solve, lower_inverse, squared_columns
+from skewridge.linalg.cholesky import (
+    NotPositiveDefinite,
+    Workspace,
+    cholesky,
+    cholesky_solve,
+    lower_inverse,
+    squared_columns,
+)
 from skewridge.response.allocation import Allocation
-from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout, Workspace, factorise, make_layout, ridge_of
+from skewridge.ridge.exact import Nodes, NodeSolver, PointLayout, factorise, make_layout, ridge_of
 from tests import naive
 from tests.kernels import oracle
 

@@ -14,6 +14,7 @@ from skewridge.execution.progress import stage
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, check_kernel_name, check_widths, loops
 from skewridge.linalg.cholesky import (
     NotPositiveDefinite,
+    Workspace,
     add_gram,
     inverse_factor,
     inverse_solve,
@@ -21,7 +22,6 @@ from skewridge.linalg.cholesky import (
     squared_columns,
 )
 from skewridge.response.groups import share_groups
-from skewridge.ridge.exact import Workspace
 from skewridge.ridge.learn_scales import LearnedKernel
 from skewridge.ridge.leave_one_out import errors_by_group
 from skewridge.ridge.sample import Sample

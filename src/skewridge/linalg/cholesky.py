@@ -10,6 +10,7 @@ thinks in columns, is told that it is the upper one.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -38,6 +39,23 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
     def __init__(self, message: str, minor: int = 0) -> None:
         super().__init__(message)
         self.minor = minor
+
+
+class Workspace(threading.local):
+    """One square matrix for each thread, used again by every system that fits in it."""
+
+    _buffer: FloatArray = np.empty(0)  # a thread's own as soon as it needs one
+
+    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
+        """A process that it is sent to begins with an empty one."""
+        return Workspace, ()
+
+    def square(self, n: int, dtype: npt.DTypeLike = np.float64) -> FloatArray:
+        """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
+        if self._buffer.size < n * n:
+            self._buffer = np.empty(0)  # the old one goes before the new one comes: never both
+            self._buffer = np.empty(n * n)
+        return self._buffer.view(dtype)[: n * n].reshape(n, n)
 
 
 def cholesky(a: Floats) -> Floats:

@@ -15,9 +15,9 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.context import current, run, using
 from skewridge.kernels import Kernel
-from skewridge.linalg.cholesky import cholesky_solve, lower_inverse, squared_columns
+from skewridge.linalg.cholesky import Workspace, cholesky_solve, lower_inverse, squared_columns
 from skewridge.nodes.partition import Partition
-from skewridge.ridge.exact import Nodes, NodeSolver, Workspace, factorise, make_layout, ridge_of
+from skewridge.ridge.exact import Nodes, NodeSolver, factorise, make_layout, ridge_of
 from skewridge.ridge.sharding import solve_shares
 
 INFLUENCE_BYTES = 256e6  # how much of the influence matrix (new points x shared rows) is held at once

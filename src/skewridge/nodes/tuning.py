@@ -25,12 +25,12 @@ from skewridge.execution.context import run, where_it_pays
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel, median_bandwidth, penalty_rule
+from skewridge.linalg.cholesky import Workspace
 from skewridge.linalg.tridiagonal import Path, solve_path
 from skewridge.metrics import every_row_alike, scoring_name
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
-from skewridge.ridge.exact import Workspace
 from skewridge.ridge.sharding import divided, rows_within
 
 LOCAL = ("gcv", "cp")  # every node chooses its own penalty

@@ -5,7 +5,6 @@ A node of n rows solves (K + n penalty I) beta = y; with weights w, (K + penalty
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,7 +25,7 @@ from skewridge.kernels import (
     squared_norms,
     suits_blas,
 )
-from skewridge.linalg.cholesky import NOT_FINITE, NotPositiveDefinite, cholesky, routine_address
+from skewridge.linalg.cholesky import NOT_FINITE, NotPositiveDefinite, Workspace, cholesky, routine_address
 from skewridge.response.allocation import Allocation
 
 BATCH_WORK = 3e8  # operations of one batch of nodes
@@ -106,23 +105,6 @@ def make_layout(kernel: Kernel, X: RowData, single: bool, least_penalty: float) 
         if blas:
             blas = all(map_rows(lambda rows: suits_blas(kernel, layout.points(kernel, rows)), [X], "norms"))
     return replace(layout, blas=blas)
-
-
-class Workspace(threading.local):
-    """One square matrix for each thread, used again by every node that fits in it."""
-
-    _buffer: FloatArray = np.empty(0)  # a thread's own as soon as it needs one
-
-    def __reduce__(self) -> tuple[type[Workspace], tuple[()]]:
-        """A process that it is sent to begins with an empty one."""
-        return Workspace, ()
-
-    def square(self, n: int, dtype: npt.DTypeLike = np.float64) -> FloatArray:
-        """Return an uninitialised (n, n) matrix, valid until the next call in this thread."""
-        if self._buffer.size < n * n:
-            self._buffer = np.empty(0)  # the old one goes before the new one comes: never both
-            self._buffer = np.empty(n * n)
-        return self._buffer.view(dtype)[: n * n].reshape(n, n)
 
 
 @dataclass(frozen=True)
