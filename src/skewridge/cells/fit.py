@@ -153,7 +153,7 @@ def solve_cell(
     coef = np.ascontiguousarray((right[:-1] - np.outer(mean, ones)).T)
     products = np.array([row @ coef for row in centred])  # row by row: one more of them changes no bit of the others
     slope = learned.trends[:, None] * products.reshape(len(centred), coef.shape[1])
-    if not share_groups(groups):
+    if groups is None or not share_groups(groups):
         diagonal = squared_columns(inverse)
         errors = coef / np.maximum(diagonal - ones**2 / total, EPS * diagonal)[:, None]
     else:

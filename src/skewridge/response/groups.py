@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from heapq import heapify, heapreplace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,9 +119,9 @@ def apart(labels: IntArray) -> IntArray:
     return out
 
 
-def share_groups(groups: IntArray | None) -> TypeGuard[IntArray]:
-    """True if there are groups, and some rows share one."""
-    return groups is not None and len(np.unique(groups)) < len(groups)
+def share_groups(groups: IntArray) -> bool:
+    """True if some rows share a group."""
+    return len(np.unique(groups)) < len(groups)
 
 
 def assign_groups(

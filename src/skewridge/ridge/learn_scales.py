@@ -139,7 +139,7 @@ def learn_scales(
             weights = own.loss_weights * counted
             if not np.any(weights > 0.0):
                 return None
-            groups = own.groups if share_groups(own.groups) else None
+            groups = own.groups if own.groups is not None and share_groups(own.groups) else None
             with np.errstate(all="ignore"):  # what is not finite is refused by name
                 own = replace(own, Z=own.Z * scales, loss_weights=weights, groups=groups)
                 loss, _, gradient = leave_one_out(kernel, own, float(np.exp(theta[d])), np.exp(theta[d + 1 :]))
