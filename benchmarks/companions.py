@@ -60,7 +60,7 @@ def measure(table, seed, rows, make):
         model.fit(X, y)
         seconds = time.process_time() - start
         found[name] = {**two_levels.errors(y_test, model.predict(X_test), y), "fit": seconds}
-    return {**found, "weight": float(model.weights_[-1])}
+    return {**found, "weight": float([*model.blend_weights_.values()][-1])}
 
 
 def over_better(runs, what):

@@ -52,7 +52,7 @@ def measured(X, y, X_new, y_new, seed, **how):
         model = SkewRidge(random_state=seed).fit(X, y, **how)
     low, high = model.predict_interval(X_new)
     return {
-        "stated": model.risk_.mse,
+        "stated": model.expected_error_.mse,
         "real": float(np.mean((model.predict(X_new) - y_new) ** 2)),
         "coverage": float(np.mean((low <= y_new) & (y_new <= high))),
         "warned": float(any("each other in the file" in str(warning.message) for warning in told)),

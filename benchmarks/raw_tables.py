@@ -64,7 +64,10 @@ def skewridge(X, y, new, seed, **options):
     from skewridge import SkewRidge, TableEncoder
 
     model = make_pipeline(TableEncoder(**options), SkewRidge(random_state=seed, n_jobs=-1)).fit(X, y)
-    return model.predict(new), {"stated": float(np.sqrt(model[-1].risk_.mse)), "features": model[-1].n_features_in_}
+    return model.predict(new), {
+        "stated": float(np.sqrt(model[-1].expected_error_.mse)),
+        "features": model[-1].n_features_in_,
+    }
 
 
 def errors(y, found, reference):

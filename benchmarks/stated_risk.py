@@ -47,9 +47,9 @@ def signal(n, d, noise, seed):
     X_new, _, truth = draw(TEST_ROWS, d, noise, rng)
     drawn = float(np.mean((y - own) ** 2))  # the noise as it is: that of t varies from sample to sample
     model = fit(X, y, seed)
-    first = model.global_.predict(X_new)[:, 0]
+    first = model._level_one.predict(X_new)[:, 0]
     excess = [float(np.mean((p - truth) ** 2)) for p in (model.predict(X_new), first)]
-    return {"stated": model.risk_.mse, "real": excess[0] + drawn, "excess": excess[0], "first": excess[1]}
+    return {"stated": model.expected_error_.mse, "real": excess[0] + drawn, "excess": excess[0], "first": excess[1]}
 
 
 def noise(n, d, seed):
@@ -57,7 +57,7 @@ def noise(n, d, seed):
     X, y = rng.normal(size=(n, d)), rng.normal(size=n)
     model = fit(X, y, seed)
     prediction = model.predict(rng.normal(size=(TEST_ROWS, d)))
-    return {"stated": model.risk_.mse, "real": float(np.mean(prediction**2)) + 1.0}
+    return {"stated": model.expected_error_.mse, "real": float(np.mean(prediction**2)) + 1.0}
 
 
 def copies(seed):
@@ -68,7 +68,7 @@ def copies(seed):
     weighted = fit(X, y, seed, np.full(500, 4.0))
     gap = np.abs(copied.predict(X_new) - weighted.predict(X_new)).max()
     real = float(np.mean((copied.predict(X_new) - truth) ** 2)) + 1.0
-    return {"stated": copied.risk_.mse, "real": real, "gap": float(gap)}
+    return {"stated": copied.expected_error_.mse, "real": real, "gap": float(gap)}
 
 
 def main():

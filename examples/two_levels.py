@@ -44,7 +44,7 @@ def cells(model, X, kernel=0):
 
 def centers(model, X):
     """The rows that are centres of level 1: those whose transformed values are a centre's."""
-    level_one = model.global_
+    level_one = model._level_one
     known = {tuple(row) for row in level_one.centers.tolist()}
     return np.array([tuple(row) in known for row in level_one.transform(X).tolist()])
 
@@ -156,7 +156,7 @@ def draw_errors(ax, model, X_test, y, y_test):
     predictions = [*members(model, X_test).T, model.predict(X_test)]
     overall = [np.mean((own - y_test) ** 2) / y.var() for own in predictions]
     rare = [rare_mse(y_test, own, y_ref=y) / y.var() for own in predictions]
-    pairs = zip(model.tuning_.members, model.weights_, strict=True)
+    pairs = model.blend_weights_.items()
     labels = [*(f"{name} ({weight:.2f})" for name, weight in pairs), "blend"]
     places = np.arange(len(labels))
     for shift, values, color, name in ((-0.2, overall, BLUE, "overall"), (0.2, rare, ORANGE, "rare region")):

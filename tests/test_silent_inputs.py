@@ -124,18 +124,18 @@ def test_the_stated_risk_of_the_mean_of_few_rows_leaves_each_out(n_rows):
     rng = np.random.default_rng(1)
     y = rng.normal(size=n_rows)
     model = SkewRidge(random_state=0, bounds=None).fit(rng.normal(size=(n_rows, 30)), y)
-    if model.weights_.any():
+    if any(model.blend_weights_.values()):
         pytest.skip("ridge regression takes part")
     left_out = (y.sum() - y) / (n_rows - 1)
-    assert np.allclose(model.loo_prediction_, left_out)
-    assert np.isclose(model.risk_.mse, np.mean((y - left_out) ** 2))
+    assert np.allclose(model.oof_prediction_, left_out)
+    assert np.isclose(model.expected_error_.mse, np.mean((y - left_out) ** 2))
 
 
 @pytest.mark.parametrize("name", ["cells", "two levels"])
 def test_no_risk_is_stated_of_a_single_row(name, tmp_path):
     model = clone(FITS[name]).fit(np.ones((1, 2)), Y[:1])
     assert np.isclose(model.predict(np.zeros((1, 2)))[0], Y[0])
-    assert np.isnan([model.risk_.mse, model.risk_.mse_error, *model.loo_prediction_]).all()
+    assert np.isnan([model.expected_error_.mse, model.expected_error_.mse_se, *model.oof_prediction_]).all()
     save_model(model, tmp_path / "model.skr")
     with pytest.warns(UserWarning, match="Intervals are infinite: 0 calibration rows"):
         low, high = load_model(tmp_path / "model.skr").predict_interval(np.ones((1, 2)))
@@ -146,7 +146,7 @@ def test_no_risk_is_stated_of_a_single_row(name, tmp_path):
 def test_rows_of_one_x_are_stated_by_the_mean_of_the_others(name):
     y = np.array([1.0, 2.0, 6.0])
     whole = clone(FITS[name]).set_params(bounds=None).fit(np.ones((3, 2)), y)
-    assert np.allclose(whole.loo_prediction_, [4.0, 3.5, 1.5])
+    assert np.allclose(whole.oof_prediction_, [4.0, 3.5, 1.5])
     weighted = clone(whole).fit(np.ones((2, 2)), y[:2], sample_weight=[2, 1])
     copied = clone(whole).fit(np.ones((3, 2)), y[[0, 0, 1]])
-    assert np.isclose(weighted.risk_.mse, copied.risk_.mse)
+    assert np.isclose(weighted.expected_error_.mse, copied.expected_error_.mse)

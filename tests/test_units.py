@@ -98,7 +98,7 @@ def test_the_stated_risk_of_such_a_response_is_not_rounded_away(estimator):
     X, y, _ = make_rows(False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        risks = [estimator.fit(X, offset + y).risk_.mse for offset in (0.0, 2e14)]
+        risks = [estimator.fit(X, offset + y).expected_error_.mse for offset in (0.0, 2e14)]
     assert risks[1] == pytest.approx(risks[0], rel=0.3)
 
 

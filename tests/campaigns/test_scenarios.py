@@ -109,7 +109,7 @@ def own_fit(kind, name, seed):
             return Found(error)
         low, high = model.predict_interval(X_new, COVERAGE)
     covered = float(np.mean((low <= y_new) & (y_new <= high)))
-    return Found(error, model.risk_.mse, covered, any(issubclass(one.category, UserWarning) for one in said))
+    return Found(error, model.expected_error_.mse, covered, any(issubclass(one.category, UserWarning) for one in said))
 
 
 def own_error(kind, name, seed):

@@ -248,10 +248,10 @@ def test_every_command_takes_a_model_of_two_levels(two_levels, capsys):
     assert errors["overall"]["mse"] == pytest.approx(np.mean((library.predict(known) - NEW["price"]) ** 2))
     info = answer(capsys, "info", "levels.skr")
     assert info["estimator"] == "SkewRidge"
-    assert info["chosen"]["stated_mse"] == pytest.approx(levels.risk_.mse, rel=1e-3)
-    assert info["chosen"]["blend"].startswith(f"{levels.weights_[0]:.2f} global + ")
+    assert info["chosen"]["stated_mse"] == pytest.approx(levels.expected_error_.mse, rel=1e-3)
+    assert info["chosen"]["blend"].startswith(f"{levels.blend_weights_['global']:.2f} global + ")
     page = answer(capsys, "report", "levels.skr", "new.csv")
-    assert page["errors"]["stated"]["mse"] == levels.risk_.mse
+    assert page["errors"]["stated"]["mse"] == levels.expected_error_.mse
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     asked = ["--std", "--interval", "0.8", "--quantiles", "0.5,0.9", "--exceeds", "100,1e3", "-o", "all.csv"]
     assert main(["predict", "levels.skr", "new.csv", *asked]) == 0

@@ -262,7 +262,7 @@ def test_an_absurd_row_is_named_and_changes_no_more_than_with_random_centres(see
     with pytest.warns(UserWarning, match=r"Rows 17[, ].*dominate the fit: row 17 alone .*sample_weight"):
         model = AdaptiveKernelRidge(random_state=seed).fit(Z, y)
     assert model.tuning_.dominant[0] == 17
-    assert model.tuning_.pulls[0] > 30
+    assert model.tuning_.influence[0] > 30
 
 
 def test_the_index_named_is_that_of_the_rows_given():

@@ -47,8 +47,8 @@ class Wrong(RegressorMixin, BaseEstimator):
 def test_companions_are_members_after_ridge_regression_and_told_apart():
     model = fitted(Ridge(), TREE, Ridge(alpha=10.0))
     assert model.tuning_.members == ("global", "laplacian", "linear", "Ridge", "DecisionTreeRegressor", "Ridge 2")
-    assert model.weights_.shape == (6,)
-    assert model.weights_.min() >= 0.0
+    assert len(model.blend_weights_) == 6
+    assert min(model.blend_weights_.values()) >= 0.0
     assert model.tuning_.trends.shape == model.tuning_.guide_scales.shape == (1, 4)
     assert [type(own) for own in model.companions_] == [Ridge, DecisionTreeRegressor, Ridge]
     assert "DecisionTreeRegressor" in model._repr_html_()
@@ -86,8 +86,8 @@ def test_companions_that_overwrite_their_rows_change_nothing(weights):
 def test_threads_do_not_change_a_bit():
     one, two = (fitted(TREE, kernel=("matern32", "laplacian"), n_jobs=n) for n in (1, 2))
     assert np.array_equal(one.predict(NEW), two.predict(NEW))
-    assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
-    assert np.array_equal(one.weights_, two.weights_)
+    assert np.array_equal(one.oof_prediction_, two.oof_prediction_)
+    assert one.blend_weights_ == two.blend_weights_
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_weights_equal_copies(companion):
     weighted = fitted(companion, weights=counts)
     copied = fitted(companion, X=np.repeat(X, counts, axis=0), y=np.repeat(Y, counts))
     np.testing.assert_allclose(weighted.predict(NEW), copied.predict(NEW), atol=1e-8 * Y.std())
-    assert weighted.risk_.mse == pytest.approx(copied.risk_.mse, rel=1e-8)
+    assert weighted.expected_error_.mse == pytest.approx(copied.expected_error_.mse, rel=1e-8)
     assert np.array_equal(weighted.companions_[0].predict(NEW), copied.companions_[0].predict(NEW))
 
 
@@ -121,15 +121,15 @@ def test_weights_that_a_companion_would_not_see_are_refused_before_any_work():
 def test_a_constant_response_needs_no_companions():
     model = fitted(TREE, Ridge(), y=np.ones(len(Y)))
     assert model.companions_ == []
-    assert model.weights_.shape == (5,)
+    assert len(model.blend_weights_) == 5
     np.testing.assert_allclose(model.predict(NEW), 1.0)
 
 
 def test_few_rows_do_without_companions():
     model = fitted(TREE, X=X[:8], y=Y[:8])
     assert model.companions_ == []
-    assert model.weights_.shape == (4,)
-    assert model.weights_[[0, 1, 3]].tolist() == [0.0, 0.0, 0.0]
+    assert len(model.blend_weights_) == 4
+    assert [[*model.blend_weights_.values()][place] for place in (0, 1, 3)] == [0.0, 0.0, 0.0]
     assert np.isfinite(model.predict(NEW)).all()
 
 
@@ -200,7 +200,7 @@ def test_intervals_and_rows_of_weight_zero():
     counts = np.ones(len(Y))
     counts[:20] = 0.0
     model = fitted(TREE, weights=counts)
-    np.testing.assert_allclose(model.loo_prediction_[:20], model.predict(X[:20]), atol=1e-12)
+    np.testing.assert_allclose(model.oof_prediction_[:20], model.predict(X[:20]), atol=1e-12)
     low, high = model.predict_interval(NEW, coverage=0.8)
     assert (low <= high).all()
 

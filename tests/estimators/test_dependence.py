@@ -56,9 +56,9 @@ def test_the_stated_risk_of_groups_is_that_of_new_groups(estimator):
     X_new, y_new, _ = grouped(400, 2, 1)
     model = fitted(estimator, "groups")
     real = np.mean((model.predict(X_new) - y_new) ** 2)
-    assert 0.5 < model.risk_.mse / real < 2.0  # 24 groups; a hundredth without them
+    assert 0.5 < model.expected_error_.mse / real < 2.0  # 24 groups; a hundredth without them
     assert covered(model, X_new, y_new) > 0.7
-    assert model.risk_.mse_error > 0.1 * model.risk_.mse  # 24 draws, and not 192
+    assert model.expected_error_.mse_se > 0.1 * model.expected_error_.mse  # 24 draws, and not 192
 
 
 def test_intervals_of_level_one_know_groups():
@@ -72,18 +72,18 @@ def test_the_stated_risk_of_a_random_walk_is_that_of_what_comes(estimator):
     for seed in range(6):
         X, y = wandering(110, seed)
         model = fit(estimator, X[:100], y[:100], order=X[:100, 0])
-        stated.append(model.risk_.mse)
+        stated.append(model.expected_error_.mse)
         real.append(np.mean((model.predict(X[100:]) - y[100:]) ** 2))
     assert 0.4 < np.mean(stated) / np.mean(real) < 2.5  # a hundredth without the order
 
 
 def test_rows_without_a_past_have_no_stated_prediction():
     model = fitted(LocalKernelRidge, "order")
-    assert np.isnan(model.loo_prediction_[:100]).all()
-    assert np.isfinite(model.loo_prediction_[100:]).all()
+    assert np.isnan(model.oof_prediction_[:100]).all()
+    assert np.isfinite(model.oof_prediction_[100:]).all()
     _, y = wandering(200, 0)
-    assert model.risk_.mse == pytest.approx(np.nanmean((y - model.loo_prediction_) ** 2))
-    assert len(model._honest[0]) == 100
+    assert model.expected_error_.mse == pytest.approx(np.nanmean((y - model.oof_prediction_) ** 2))
+    assert len(model._left_out[0]) == 100
 
 
 def test_predictions_ahead_are_those_of_fits_to_what_lies_before():
@@ -96,7 +96,7 @@ def test_predictions_ahead_are_those_of_fits_to_what_lies_before():
             warnings.simplefilter("ignore")
             earlier = LocalKernelRidge(random_state=0).fit(X[:start], y[:start], groups=blocks)
         expected = earlier.predict(X[start : start + 20])
-        np.testing.assert_allclose(model.loo_prediction_[start : start + 20], expected, rtol=1e-12)
+        np.testing.assert_allclose(model.oof_prediction_[start : start + 20], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -120,8 +120,8 @@ def test_one_row_a_group_is_no_group(estimator):
     plain, single = fit(estimator, X, y), fit(estimator, X, y, groups=[f"row {i}" for i in range(90)])
     np.testing.assert_array_equal(single.predict(X), plain.predict(X))
     if estimator is not AdaptiveKernelRidge:
-        assert single.risk_ == plain.risk_
-        np.testing.assert_array_equal(single.loo_prediction_, plain.loo_prediction_)
+        assert single.expected_error_ == plain.expected_error_
+        np.testing.assert_array_equal(single.oof_prediction_, plain.oof_prediction_)
 
 
 @pytest.mark.parametrize("estimator", [AdaptiveKernelRidge, LocalKernelRidge])
@@ -162,7 +162,7 @@ def test_times_are_an_order():
     texts = [f"{i:03d}" for i in range(60)], [str(i) for i in range(60)], [str(time) for time in times]
     for order in (times, times.to_numpy(), times.dt.tz_localize("UTC"), *texts):
         np.testing.assert_array_equal(
-            fit(LocalKernelRidge, X, y, order=order).loo_prediction_, expected.loo_prediction_
+            fit(LocalKernelRidge, X, y, order=order).oof_prediction_, expected.oof_prediction_
         )
 
 
@@ -221,8 +221,8 @@ def test_files_keep_what_was_stated(estimator, by, tmp_path):
     model = fitted(estimator, by)
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
-    assert repr(again.risk_) == repr(model.risk_)  # nan is not itself
-    np.testing.assert_array_equal(again.loo_prediction_, model.loo_prediction_)
+    assert repr(again.expected_error_) == repr(model.expected_error_)  # nan is not itself
+    np.testing.assert_array_equal(again.oof_prediction_, model.oof_prediction_)
     X = grouped(5, 4, 2)[0] if by == "groups" else wandering(230, 0)[0]
     for low, high in zip(again.predict_interval(X), model.predict_interval(X), strict=True):
         np.testing.assert_array_equal(low, high)
@@ -235,7 +235,7 @@ def test_labels_are_routed_through_pipelines():
         local = LocalKernelRidge(random_state=0).set_fit_request(groups=True, order=False)
         model = make_pipeline(StandardScaler(), local).fit(X, y, groups=group)
         alone = LocalKernelRidge(random_state=0).fit(StandardScaler().fit_transform(X), y, groups=group)
-    assert model[-1].risk_ == alone.risk_
+    assert model[-1].expected_error_ == alone.expected_error_
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
@@ -248,13 +248,13 @@ def test_few_groups_are_enough(n_groups):
         low, high = model.predict_interval(X)
         assert np.isfinite([low, high]).all()
     model = fit(SkewRidge, X, y, order=group)
-    assert 0.1 < model.risk_.mse < 10.0  # each time is 1 above the last, which nothing tells
+    assert 0.1 < model.expected_error_.mse < 10.0  # each time is 1 above the last, which nothing tells
 
 
 def test_how_rows_were_left_out_is_told():
     X, y, group = grouped(10, 2, 0)
-    assert fit(SkewRidge, X, y, groups=group).tuning_.honest_by == "outer folds of groups"
-    assert fit(SkewRidge, X, y, order=np.arange(20)).tuning_.honest_by == "later rows"
+    assert fit(SkewRidge, X, y, groups=group).tuning_.left_out_by == "outer folds of groups"
+    assert fit(SkewRidge, X, y, order=np.arange(20)).tuning_.left_out_by == "later rows"
 
 
 @pytest.mark.parametrize("by", ["groups", "order"])

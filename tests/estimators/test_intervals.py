@@ -213,7 +213,7 @@ class Means(IntervalMixin, RegressorMixin, BaseEstimator):
     """The mean of the sign of the first feature: an estimator that brings nothing of its own."""
 
     def fit(self, X, y):
-        self._seen, self._seed = (X, y, np.ones(len(y))), 0
+        self._fitted_rows, self._seed = (X, y, np.ones(len(y))), 0
         self.means_ = np.array([y[X[:, 0] <= 0].mean(), y[X[:, 0] > 0].mean()])
         self._response_edges = slice_edges(y, "scott")
         return self

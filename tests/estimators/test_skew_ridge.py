@@ -58,15 +58,15 @@ def test_peaks_are_learned_and_the_risk_is_stated(name):
     prediction = model.predict(X_TEST)
     real = np.mean((prediction - TRUTH) ** 2)
     assert real < 0.1 * TRUTH.var()
-    stated = model.risk_.mse - 0.02**2  # without the noise
-    assert abs(stated - real) < 4 * model.risk_.mse_error + 0.5 * real
-    assert model.risk_.rare_mse > model.risk_.mse
-    assert model.risk_.mse == pytest.approx(np.mean((model.loo_prediction_ - MANY_Y) ** 2), rel=1e-6)
+    stated = model.expected_error_.mse - 0.02**2  # without the noise
+    assert abs(stated - real) < 4 * model.expected_error_.mse_se + 0.5 * real
+    assert model.expected_error_.rare_mse > model.expected_error_.mse
+    assert model.expected_error_.mse == pytest.approx(np.mean((model.oof_prediction_ - MANY_Y) ** 2), rel=1e-6)
 
 
 def test_the_blend_is_no_worse_than_level_one_on_peaks():
     model = fitted_to_many("skew")
-    first = model.global_.predict(X_TEST)[:, 0]
+    first = model._level_one.predict(X_TEST)[:, 0]
     blended = np.mean((model.predict(X_TEST) - TRUTH) ** 2)
     assert blended < 1.2 * np.mean((first - TRUTH) ** 2)
     assert rare_mse(TRUTH, model.predict(X_TEST), y_ref=MANY_Y) < 1.1 * rare_mse(TRUTH, first, y_ref=MANY_Y)
@@ -78,7 +78,7 @@ def test_weights_equal_copies(estimator):
     weighted = fitted(estimator).set_params(random_state=1).fit(X, Y, sample_weight=counts)
     copied = clone(estimator).set_params(random_state=1).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
     np.testing.assert_allclose(weighted.predict(X_TEST), copied.predict(X_TEST), atol=1e-8 * Y.std())
-    assert weighted.risk_.mse == pytest.approx(copied.risk_.mse, rel=1e-8)
+    assert weighted.expected_error_.mse == pytest.approx(copied.expected_error_.mse, rel=1e-8)
 
 
 @both
@@ -86,14 +86,14 @@ def test_the_order_of_rows_does_not_matter(estimator):
     order = np.random.default_rng(0).permutation(len(Y))
     one, other = fitted(estimator), fitted(estimator, X[order], Y[order])
     np.testing.assert_allclose(other.predict(X_TEST), one.predict(X_TEST), atol=1e-8 * Y.std())
-    np.testing.assert_allclose(other.loo_prediction_, one.loo_prediction_[order], atol=1e-8 * Y.std())
+    np.testing.assert_allclose(other.oof_prediction_, one.oof_prediction_[order], atol=1e-8 * Y.std())
 
 
 @both
 def test_threads_do_not_change_a_bit(estimator):
     one, two = fitted(estimator, n_jobs=1), fitted(estimator, n_jobs=2)
     assert np.array_equal(one.predict(X_TEST), two.predict(X_TEST))
-    assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
+    assert np.array_equal(one.oof_prediction_, two.oof_prediction_)
 
 
 OTHER = [
@@ -128,7 +128,7 @@ def test_bounds_are_kept(estimator):
     far = np.full((1, 2), 50.0)
     model = fitted(estimator, bounds=(0, None))
     assert model.predict(X_TEST).min() >= 0.0
-    assert model.loo_prediction_.min() >= 0.0
+    assert model.oof_prediction_.min() >= 0.0
     auto = fitted(estimator)
     span = np.ptp(Y)
     assert Y.min() - 0.1 * span <= auto.predict(far)[0] <= Y.max() + 0.1 * span
@@ -161,7 +161,7 @@ def test_kernels_that_cells_cannot_use_are_refused(kernel):
 
 def test_one_kernel_is_enough():
     model = fitted(SkewRidge(kernel="laplacian", random_state=0))
-    assert len(model.weights_) == 3
+    assert len(model.blend_weights_) == 3
     assert model.tuning_.members == ("global", "laplacian", "linear")
 
 
@@ -181,7 +181,7 @@ def test_few_rows_give_a_sane_fit(estimator, n):
 def test_a_constant_response_is_predicted(estimator, value):
     model = fitted(estimator, y=np.full(len(Y), value))
     np.testing.assert_allclose(model.predict(X_TEST), value)
-    assert model.risk_.mse == pytest.approx(0.0, abs=1e-300)
+    assert model.expected_error_.mse == pytest.approx(0.0, abs=1e-300)
 
 
 @both
@@ -226,7 +226,7 @@ def test_rows_of_weight_zero_are_predicted_as_rows_that_were_not_seen(estimator)
     counts = np.ones(len(Y))
     counts[:50] = 0.0
     model = clone(estimator).fit(X, Y, sample_weight=counts)
-    np.testing.assert_allclose(model.loo_prediction_[:50], model.predict(X[:50]), atol=1e-12)
+    np.testing.assert_allclose(model.oof_prediction_[:50], model.predict(X[:50]), atol=1e-12)
     assert np.array_equal(model.predict(X_TEST), fitted(estimator, X[50:], Y[50:]).predict(X_TEST))
 
 
@@ -246,14 +246,14 @@ def test_a_checkpoint_changes_nothing(tmp_path):
 
 def test_a_constant_response_is_fitted():
     model = fitted(BOTH[0], X[:60], np.ones(60))
-    assert model.weights_.shape == (4,)
+    assert len(model.blend_weights_) == 4
     np.testing.assert_allclose(model.predict(X_TEST), 1.0)
 
 
 @both
 def test_the_stated_risk_is_that_of_bounded_predictions(estimator):
     model = fitted(estimator, X[:80], Y[:80], bounds=(0.05, 0.4), scoring="balanced_mse")
-    assert model.risk_.mse == pytest.approx(np.mean((model.loo_prediction_ - Y[:80]) ** 2), rel=1e-9)
+    assert model.expected_error_.mse == pytest.approx(np.mean((model.oof_prediction_ - Y[:80]) ** 2), rel=1e-9)
 
 
 @both
@@ -264,8 +264,10 @@ def test_all_of_the_risk_is_the_same_for_weights_and_copies(estimator, scoring):
     weighted = clone(estimator).set_params(scoring=scoring).fit(*rows, sample_weight=counts)
     copied = fitted(estimator, *(np.repeat(part, counts, axis=0) for part in rows), scoring=scoring)
     np.testing.assert_allclose(weighted.predict(X_TEST), copied.predict(X_TEST), atol=1e-8 * Y.std())
-    for name in ("mse", "mse_error", "rare_mse", "rare_error", "dominant_share"):
-        assert getattr(weighted.risk_, name) == pytest.approx(getattr(copied.risk_, name), rel=1e-6, nan_ok=True)
+    for name in ("mse", "mse_se", "rare_mse", "rare_mse_se", "dominant_share"):
+        assert getattr(weighted.expected_error_, name) == pytest.approx(
+            getattr(copied.expected_error_, name), rel=1e-6, nan_ok=True
+        )
 
 
 @both
@@ -275,7 +277,7 @@ def test_rows_are_named_by_their_place_in_the_data(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = clone(estimator).fit(X, y, sample_weight=counts)
-    assert model.risk_.dominant_row == 15
+    assert model.expected_error_.dominant_row == 15
 
 
 def test_columns_that_only_ridge_regression_uses_are_not_called_dropped():
@@ -283,7 +285,7 @@ def test_columns_that_only_ridge_regression_uses_are_not_called_dropped():
     model = fitted(BOTH[0], few, 2 * few[:, 0])
     assert model.dropped_features_ == []
     assert model.tuning_.members[-1] == "linear"
-    assert model.weights_.tolist()[:3] == [0.0, 0.0, 0.0]
+    assert [*model.blend_weights_.values()][:3] == [0.0, 0.0, 0.0]
 
 
 @both
@@ -316,7 +318,7 @@ def change_level_one(model, **fields):
         (lambda m: object.__setattr__(m._model, "intercept", np.nan), "intercept is not a number from"),
         (lambda m: setattr(m, "_bounds", (0.0,)), "not valid"),
         (lambda m: setattr(m, "_bounds", (1.0, 0.0)), "not valid"),
-        (lambda m: setattr(m, "_honest", m._honest[:2]), "not valid"),
+        (lambda m: setattr(m, "_left_out", m._left_out[:2]), "not valid"),
         (lambda m: setattr(m, "_response_edges", m._response_edges.astype(np.float32)), "array of float64"),
         (lambda m: m._model.members.levels.locals[0].used.__setitem__(0, -1), "valid"),
         (lambda m: change_level_one(m, centers=np.zeros((3, 9)), coef=np.zeros((1, 3))), "valid"),

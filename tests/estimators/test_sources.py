@@ -332,9 +332,9 @@ def sources_of(X, y, folder):
 
 
 def same_levels(one, two, new):
-    assert np.array_equal(one.loo_prediction_, two.loo_prediction_)
+    assert np.array_equal(one.oof_prediction_, two.oof_prediction_)
     assert np.array_equal(one.feature_scale_, two.feature_scale_)
-    assert repr(one.risk_) == repr(two.risk_)  # nan where one row is rare
+    assert repr(one.expected_error_) == repr(two.expected_error_)  # nan where one row is rare
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         assert np.array_equal(one.predict(new), two.predict(new))
@@ -365,7 +365,7 @@ def test_two_levels_fit_to_dask_collections_and_predict_them_lazily(estimator):
     frame = dd.from_pandas(pd.DataFrame(few, columns=NAMES[:2], index=np.arange(N_FEW) + 7), npartitions=3)
     model = clone(estimator).fit(frame, y)
     arrays = clone(estimator).fit(few, y)
-    assert np.array_equal(model.loo_prediction_, arrays.loo_prediction_)
+    assert np.array_equal(model.oof_prediction_, arrays.oof_prediction_)
     found = model.predict(frame).compute()
     assert np.array_equal(found.to_numpy(), model.predict(frame.compute()))
     assert found.index[0] == 7

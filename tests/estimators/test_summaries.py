@@ -73,9 +73,9 @@ def test_the_numbers_are_the_fits():
 def test_two_levels_say_how_they_are_blended_and_what_they_state():
     model = clone(MODELS["levels"]).fit(np.c_[ROWS[0], np.ones(200)], ROWS[1])
     told = cells(model._repr_html_())
-    pairs = zip(("global", "laplacian", "linear"), model.weights_, strict=True)
+    pairs = model.blend_weights_.items()
     assert told["blend"] == ", ".join(f"{name} {weight:.2f}" for name, weight in pairs)
-    assert told["stated error"].startswith(f"MSE {model.risk_.mse / ROWS[1].var():.3g} of the variance of y")
+    assert told["stated error"].startswith(f"MSE {model.expected_error_.mse / ROWS[1].var():.3g} of the variance of y")
     assert told["stated error"].endswith("(by outer folds)")
     assert told["features"] == "3, 1 of them not used"
 

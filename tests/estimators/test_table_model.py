@@ -120,7 +120,7 @@ def test_weights_groups_and_order_go_where_they_belong():
     ratio = rows[1][:, means] / np.where(rows[0][:, means] == 0, np.nan, rows[0][:, means])
     assert np.nanmax(ratio) - np.nanmin(ratio) < 1e-9  # the last tenth is seen by no row: the scale is all that moves
     grouped = clone(model).fit(RAW, PRICE, groups=RAW["agent"])
-    assert np.isfinite(grouped.risk_.mse)
+    assert np.isfinite(grouped.expected_error_.mse)
     assert not grouped["table"].columns_[1].means.scales[0]  # means of the column that names the groups tell nothing
     with pytest.raises(ValueError, match="weight"):
         clone(model).fit(RAW, PRICE, weight=weights)
@@ -161,7 +161,7 @@ def test_random_levels_change_neither_the_error_nor_what_is_stated():
     for rows in (table, noisy):
         model = make_table_model(SkewRidge("laplacian", random_state=0)).fit(rows[:1500], y[:1500])
         errors.append(np.mean((model.predict(rows[1500:]) - y[1500:]) ** 2))
-        stated.append(model.risk_.mse)
+        stated.append(model.expected_error_.mse)
     assert "mean response and count of" in str(model.summary_)
     assert errors[1] == pytest.approx(errors[0], rel=0.03)
     assert stated[1] == pytest.approx(stated[0], rel=0.03)
@@ -179,8 +179,8 @@ def test_means_of_levels_do_not_tell_rows_their_own_response():
     leaking = SkewRidge("laplacian", random_state=0).fit(encoder.transform(old), y[:1500])
     real = np.mean((model.predict(new) - y[1500:]) ** 2)
     leaked = np.mean((leaking.predict(encoder.transform(new)) - y[1500:]) ** 2)
-    assert 0.93 < model.risk_.mse / real < 1.2
-    assert leaking.risk_.mse / leaked < 0.8
+    assert 0.93 < model.expected_error_.mse / real < 1.2
+    assert leaking.expected_error_.mse / leaked < 0.8
     assert real < leaked
 
 

@@ -191,7 +191,7 @@ def test_two_levels_collect_what_a_cluster_holds_and_predict_there(client, rows,
     expected = clone(estimator).fit(X, y)
     lazy = da.from_array(np.c_[X, y], chunks=(40, 3))
     for model in (fit_source(clone(estimator), lazy, target=-1), clone(estimator).fit(lazy[:, :6], lazy[:, 6])):
-        assert np.array_equal(model.loo_prediction_, expected.loo_prediction_)
+        assert np.array_equal(model.oof_prediction_, expected.oof_prediction_)
     assert np.array_equal(model.predict(lazy[:, :6]).compute(), expected.predict(X))
     found = pd.read_parquet(predict_source(model, folder, tmp_path / "out.parquet", NAMES))
     assert np.array_equal(found["prediction"][:150], expected.predict(X))

@@ -35,12 +35,6 @@ from tests.golden.commands import members, normalised, record_commands, sha
 
 RECORDS = HERE / "records"
 ROWS = np.random.default_rng(2).random((500, 4))
-NAMES = {  # fitted names before and after: records have the latter
-    "loo_prediction_": "oof_prediction_",
-    "risk_": "expected_error_",
-    "weights_": "blend_weights_",
-}
-PRIVATE = {"global_", "locals_"}  # parts of the model: predictions say what is in them
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 AT_MOST = 40  # differences shown of a section
 
@@ -61,7 +55,7 @@ def plain(value):
     """Anything fitted as JSON holds it: records by their public fields, estimators by their text, arrays as above."""
     if is_dataclass(value):
         named = [own.name for own in fields(value) if not own.name.startswith("_")]
-        return {NAMES.get(name, name): plain(getattr(value, name)) for name in named}
+        return {name: plain(getattr(value, name)) for name in named}
     if isinstance(value, dict):
         return {str(name): plain(item) for name, item in value.items()}
     if hasattr(value, "_asdict"):
@@ -77,8 +71,8 @@ def plain(value):
 
 def attributes(model):
     """The public fitted attributes of a model, by their names of today or tomorrow."""
-    named = [name for name in dir(model) if name.endswith("_") and not name.startswith("_") and name not in PRIVATE]
-    return {NAMES.get(name, name): plain(getattr(model, name)) for name in named if hasattr(model, name)}
+    named = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    return {name: plain(getattr(model, name)) for name in named if hasattr(model, name)}
 
 
 def predictions(model, points=None):

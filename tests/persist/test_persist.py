@@ -35,7 +35,7 @@ def assert_same(a, b, place=""):
         for field in fields(a):
             assert_same(getattr(a, field.name), getattr(b, field.name), f"{place}.{field.name}")
     elif hasattr(a, "get_params"):
-        gone = {*getattr(a, "_left_behind", ()), "_seen"}  # rows that copies may keep and files do not
+        gone = {*getattr(a, "_not_pickled", ()), "_fitted_rows"}  # rows that copies may keep and files do not
         assert_same(*({k: v for k, v in sorted(vars(model).items()) if k not in gone} for model in (a, b)), place)
     else:
         assert a == b or (a != a and b != b), place

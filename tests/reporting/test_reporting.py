@@ -273,8 +273,8 @@ def test_what_it_cost_is_planned_for_the_training_rows():
 def test_two_levels_tell_what_they_state_learned_and_cost(name):
     model, data = fitted(name), told(name)
     stated = data["errors"]["stated"]
-    assert (stated["mse"], stated["rare_mse"]) == (model.risk_.mse, model.risk_.rare_mse)
-    assert f"{model.risk_.mse:.3g}" in render(data)
+    assert (stated["mse"], stated["rare_mse"]) == (model.expected_error_.mse, model.expected_error_.rare_mse)
+    assert f"{model.expected_error_.mse:.3g}" in render(data)
     scales = data["method"]["scales"]
     assert scales["values"] == sorted(model.feature_scale_.tolist(), reverse=True)
     n_partitions, cell_size = (3, 1000) if name == "levels" else (4, 100)
@@ -305,7 +305,7 @@ def test_columns_that_no_fit_sees_are_named():
     model = SkewRidge("laplacian", random_state=0).fit(wide, y)
     data = collect(model, wide, y)
     assert data["method"]["scales"]["dropped"] == ["x2"]
-    assert data["errors"]["stated"]["mse"] == model.risk_.mse
+    assert data["errors"]["stated"]["mse"] == model.expected_error_.mse
     assert data["errors"]["rows"] == "fitted"
     assert data["cost"]["prediction"]["n_values"] > 150
     assert "Not used by any fit: x2." in render(data)
@@ -634,7 +634,7 @@ def caution(name, **attributes):
 
 
 def tuning(**changes):
-    none = {"at_edge": (), "dominant": np.empty(0, int), "pulls": np.empty(0), "cost": None, "scoring": "mse"}
+    none = {"at_edge": (), "dominant": np.empty(0, int), "influence": np.empty(0), "cost": None, "scoring": "mse"}
     return SimpleNamespace(**{**none, **changes})
 
 
@@ -646,7 +646,7 @@ def test_cautions_are_given_where_they_apply_and_nowhere_else():
     assert caution("worse_than_the_mean") is None
     assert "chosen penalty is at the edge" in caution("at_edge", tuning_=tuning(at_edge=("penalty",)))
     assert caution("at_edge", tuning_=tuning()) is None
-    many = tuning(dominant=np.arange(12), pulls=np.full(12, 31.0))
+    many = tuning(dominant=np.arange(12), influence=np.full(12, 31.0))
     assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more dominate" in caution("dominant_rows", tuning_=many)
     assert caution("dominant_rows", tuning_=tuning()) is None
     aimed = tuning(cost={"ratio": 1.25, "bias": 0.5}, scoring="sera")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from skewridge.metrics import rare_mse, rare_region
 from skewridge.two_levels import blend as blending
 from skewridge.two_levels.blend import blend, fit_blend
-from skewridge.two_levels.results import stated_risk
+from skewridge.two_levels.results import expected_error
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -194,38 +194,38 @@ def test_the_stated_risk_is_the_mean_squared_error_with_its_standard_error():
     rng = np.random.default_rng(0)
     y = np.exp(rng.normal(size=500))
     predictions = y + rng.normal(size=500)
-    risk = stated_risk(y, predictions)
+    risk = expected_error(y, predictions)
     squares = (y - predictions) ** 2
     assert risk.mse == pytest.approx(squares.mean())
-    assert risk.mse_error == pytest.approx(squares.std(ddof=1) / np.sqrt(500))
+    assert risk.mse_se == pytest.approx(squares.std(ddof=1) / np.sqrt(500))
     rare = rare_region(y, y)
     assert risk.rare_mse == pytest.approx(rare_mse(y, predictions, y_ref=y))
-    assert risk.rare_error == pytest.approx(squares[rare].std(ddof=1) / np.sqrt(rare.sum()))
+    assert risk.rare_mse_se == pytest.approx(squares[rare].std(ddof=1) / np.sqrt(rare.sum()))
     assert risk.dominant_row is None
     assert risk.dominant_share == pytest.approx(squares.max() / squares.sum())
 
 
 def test_frequencies_count_in_the_mean_and_bring_no_new_noise():
     y, predictions, f = np.array([0.0, 0.0, 0.0, 4.0]), np.array([1.0, 2.0, 0.0, 4.0]), np.array([2.0, 1.0, 1.0, 1.0])
-    risk = stated_risk(y, predictions, f)
+    risk = expected_error(y, predictions, f)
     assert risk.mse == pytest.approx((2 * 1 + 4) / 5)
-    twice = stated_risk(y, predictions, 2 * f)
-    assert twice.mse_error == pytest.approx(risk.mse_error)
+    twice = expected_error(y, predictions, 2 * f)
+    assert twice.mse_se == pytest.approx(risk.mse_se)
 
 
 def test_standard_errors_are_those_of_simulation():
     rng = np.random.default_rng(0)
-    risks = [stated_risk(y, np.zeros(200)) for y in rng.normal(size=(2000, 200))]
+    risks = [expected_error(y, np.zeros(200)) for y in rng.normal(size=(2000, 200))]
     spread = np.std([risk.mse for risk in risks])
-    assert np.mean([risk.mse_error for risk in risks]) == pytest.approx(spread, rel=0.06)
+    assert np.mean([risk.mse_se for risk in risks]) == pytest.approx(spread, rel=0.06)
 
 
 def test_a_row_with_over_half_of_the_squared_error_is_named():
     y = np.array([0.0, 1.0, 2.0, 3.0])
-    assert stated_risk(y, np.array([0.0, 1.0, 4.0, 4.0])).dominant_row == 2
-    assert stated_risk(y, np.array([0.0, 1.0, 3.0, 4.0])).dominant_row is None
-    assert stated_risk(y, np.array([0.0, 1.0, 3.0, 4.0]), np.array([1.0, 1.0, 3.0, 1.0])).dominant_row == 2
-    perfect = stated_risk(y, y)
+    assert expected_error(y, np.array([0.0, 1.0, 4.0, 4.0])).dominant_row == 2
+    assert expected_error(y, np.array([0.0, 1.0, 3.0, 4.0])).dominant_row is None
+    assert expected_error(y, np.array([0.0, 1.0, 3.0, 4.0]), np.array([1.0, 1.0, 3.0, 1.0])).dominant_row == 2
+    perfect = expected_error(y, y)
     assert perfect.dominant_row is None
     assert perfect.dominant_share == 0.0
 

@@ -211,7 +211,7 @@ class CenterTuning:
         are taken as they are, or "learned"), penalty and risk; the risk is the squared error of
         rows outside the fit over the variance of y
     penalty : the chosen penalty
-    dominant, pulls : rows that dominate the fit, the culprit first, and by how many typical
+    dominant, influence : rows that dominate the fit, the culprit first, and by how many typical
         residuals each moves the fitted values in all; not looked for where local fits correct it
     tried : a list of dicts like ``chosen``, in the order tried
     penalties, values, margins : (P,) arrays, the chosen candidate's risk along the penalties and
@@ -226,7 +226,7 @@ class CenterTuning:
     chosen: dict[str, Any]
     penalty: float
     dominant: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    pulls: FloatArray = field(default_factory=lambda: np.empty(0))
+    influence: FloatArray = field(default_factory=lambda: np.empty(0))
     tried: list[dict[str, Any]] = field(default_factory=list)
     penalties: FloatArray = field(default_factory=lambda: np.empty(0))
     values: FloatArray = field(default_factory=lambda: np.empty(0))

@@ -123,7 +123,7 @@ def fit_choice(rows: TrainingRows, choice: Choice, settings: CenterSettings, *, 
     tuning = describe(choice, len(found.rows), rows, scoring)
     return GlobalFit(
         choice=choice,
-        tuning=replace(tuning, dominant=dominant, pulls=influence),
+        tuning=replace(tuning, dominant=dominant, influence=influence),
         model=model,
         low_rank=found,
         noise=noise_level(found, rows, residual, ridge, settings.fit_intercept),
@@ -222,7 +222,7 @@ def mean_squared_slopes(
     return np.asarray(found)
 
 
-def concerns(fit: GlobalFit, tuning: CenterTuning) -> Iterator[str]:
+def warnings_of(fit: GlobalFit, tuning: CenterTuning) -> Iterator[str]:
     """Yield warnings about a fit: nothing learned, an edge, a solver that gave up, rows that dominate."""
     if fit.choice.unlearned:
         yield (
@@ -246,7 +246,7 @@ def concerns(fit: GlobalFit, tuning: CenterTuning) -> Iterator[str]:
         rows = [row_name(row) for row in tuning.dominant]
         yield (
             f"Rows {', '.join(rows)} dominate the fit: row {rows[0]} alone moves the fitted values "
-            f"by {tuning.pulls[0]:.3g} typical residuals in all. Squared errors follow such rows "
+            f"by {tuning.influence[0]:.3g} typical residuals in all. Squared errors follow such rows "
             "wherever the centres are. If they are wrong, correct them, drop them or give them a "
             "sample_weight of 0; if they are right, a transformed response (log, asinh) may serve "
             "better."

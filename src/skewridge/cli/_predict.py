@@ -366,7 +366,7 @@ def describe(saved: SavedModel) -> Answer:
 
 def facts(estimator: Any) -> Data:
     """The settings that a fit chose, the errors that it states for unseen rows, and its blend, in a few words."""
-    risk: Any = getattr(estimator, "risk_", None)
+    risk: Any = getattr(estimator, "expected_error_", None)
     tuning: Any = getattr(estimator, "tuning_", None)
     found = {name.rstrip("_"): getattr(estimator, name, None) for name in CHOSEN}
     found |= {name: getattr(risk, name.removeprefix("stated_"), None) for name in STATED}

@@ -106,7 +106,7 @@ class Calibration:
 
 
 @dataclass(frozen=True)
-class Unseen:
+class OutOfSample:
     """Rows predicted by fits that have not seen them: prediction, y and frequencies, (n,) each, and their source.
 
     folds (n,) are those of rows that were cross-fitted, None where folds may differ; X (n, d) is None where rows are no

@@ -15,7 +15,7 @@ from skewridge._validation import check_choice, check_weights, is_auto, warn_use
 from skewridge.centers.choose import Choice
 from skewridge.centers.cross_validation import Candidate
 from skewridge.centers.fit import GlobalModel, LowRankModel
-from skewridge.centers.global_fit import concerns, fit_again, fit_global
+from skewridge.centers.global_fit import fit_again, fit_global, warnings_of
 from skewridge.centers.rows import CenterSettings
 from skewridge.estimators.base import (
     KERNEL,
@@ -237,7 +237,7 @@ class AdaptiveKernelRidge(KernelEstimator):
             y,
             weights,
             _seed=seed,
-            _seen=(X, y, weights),
+            _fitted_rows=(X, y, weights),
             _model=model,
             _low_rank=low_rank,
             tuning_=replace(found.tuning, dominant=kept[found.tuning.dominant]),
@@ -258,7 +258,7 @@ class AdaptiveKernelRidge(KernelEstimator):
             **({} if found.importances is None else dict(zip(names, found.importances, strict=True))),
             **({} if together is None else {"_together": together}),
         )
-        for concern in concerns(found, self.tuning_):
+        for concern in warnings_of(found, self.tuning_):
             warn_user(concern)
         if found.adjacent is not None and found.adjacent.warning is not None:
             warn_user(found.adjacent.warning)
@@ -294,7 +294,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         n_centers, features = (self.tuning_.chosen[name] for name in ("n_centers", "features"))
         candidate = Candidate(self.kernel_, n_centers, self.adapt_, self.bandwidth_, features)
         choice = Choice(candidate, self.penalty_, self._model.transform, criterion="given")
-        found = fit_again(X, y[:, None], weights, self._twin()._settings, choice, seed=self._seed)
+        found = fit_again(X, y[:, None], weights, self._clone_as_fitted()._settings, choice, seed=self._seed)
         with one_blas_thread():
             return predict_rows(found.model.predict, X_new)[:, 0]
 

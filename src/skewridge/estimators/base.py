@@ -46,7 +46,7 @@ Check = Callable[[str, Any], object]  # of a parameter's name and value: raises 
 
 PRECISIONS = [np.float64, np.float32]  # float32 stays; all else becomes float64
 SHOWN = 5  # columns that a message lists
-OF_AN_EARLIER_FIT = ("_seen", "_together", "_error_model", "_expansion")
+OF_AN_EARLIER_FIT = ("_fitted_rows", "_together", "_error_model", "_expansion")
 
 
 # Parameters

@@ -189,7 +189,7 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         "bounds": check_bounds,
         **KERNEL,
     }
-    _left_behind = ()  # by copies: rows go with them, and the parameters to fit some of them again
+    _not_pickled = ()  # by copies: rows go with them, and the parameters to fit some of them again
 
     def __init__(
         self,
@@ -349,7 +349,7 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         settings = {"penalty": self.tuning_.penalty, "scoring": "mse", "keep_nodes": False, "random_state": self._seed}
         if self.bandwidth_ is not None:  # kernels without a bandwidth take none
             settings["bandwidth"] = self.bandwidth_
-        twin = self._twin(n_nodes=self._n_nodes_for(len(X)), **settings)
+        twin = self._clone_as_fitted(n_nodes=self._n_nodes_for(len(X)), **settings)
         return fit_quietly(twin, X, y).predict(X_new)
 
     def _node_estimates(self, X: Any) -> Iterator[FloatArray]:

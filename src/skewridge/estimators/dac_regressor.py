@@ -208,7 +208,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
             _weighted=weights is not None,
             estimators_=estimators,
             **attributes_of(partition),
-            **({} if metadata else {"_seen": (_own_rows(X, given), y, counts)}),  # else none can be fitted again
+            **({} if metadata else {"_fitted_rows": (_own_rows(X, given), y, counts)}),  # else none can be fitted again
         )
         return self
 
@@ -298,7 +298,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
         return super()._sliced(X, y, seed)
 
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
-        twin = self._twin(n_nodes=self._n_nodes_for(len(y)), random_state=self._seed)
+        twin = self._clone_as_fitted(n_nodes=self._n_nodes_for(len(y)), random_state=self._seed)
         return fit_quietly(twin, X, y, weights if self._weighted else None).predict(X_new)
 
     def _node_estimates(self, X: Any, **predict_params: Any) -> Iterator[FloatArray]:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge._validation import check_one_column, check_plain, check_same_order, check_weights, is_lazy, warn_user
 from skewridge.centers.fit import GlobalModel
-from skewridge.distribution.intervals import Calibration, Unseen, check_tail
+from skewridge.distribution.intervals import Calibration, OutOfSample, check_tail
 from skewridge.distribution.predictive import (
     PointMasses,
     PredictiveDistribution,
@@ -52,7 +52,7 @@ class ErrorModel(PicklesFields):
 class IntervalMixin:
     """Intervals and distributions of a regressor, from errors of rows that it was not fitted to.
 
-    An estimator keeps its rows, X, y and weights, as ``_seen``, or gives them by ``_training_rows``; keeps ``_seed``
+    An estimator keeps its rows, X, y and weights, as ``_fitted_rows``, or gives them by ``_training_rows``; keeps ``_seed``
     and ``_response_edges``, and gives what a fit without some rows predicts by ``_refitted``.
     """
 
@@ -61,8 +61,12 @@ class IntervalMixin:
     _error_model: ErrorModel
     _response_edges: FloatArray
     _seed: int
-    _seen: tuple[Any, FloatArray, FloatArray]
-    _left_behind: tuple[str, ...] = ("_seen", "_fitted_with", "_together")  # by copies, which cannot be fitted again
+    _fitted_rows: tuple[Any, FloatArray, FloatArray]
+    _not_pickled: tuple[str, ...] = (
+        "_fitted_rows",
+        "_fitted_with",
+        "_together",
+    )  # by copies, which cannot be fitted again
     _together: RowGroups | None = None
     _keeps_left_out = False  # predictions of the rows of the fit without them: then the scale of the noise is learned
     _row_keys: Callable[[Any], FloatArray] | None = None  # numbers that are equal where rows are that are no numbers
@@ -301,18 +305,18 @@ class IntervalMixin:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle and copy the model without the rows it was fitted to."""
         state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in self._left_behind}
+        return {name: value for name, value in state.items() if name not in self._not_pickled}
 
     def _training_rows(self) -> tuple[Any, FloatArray, FloatArray]:
         """X, y and weights of the fit."""
-        if not hasattr(self, "_seen"):
+        if not hasattr(self, "_fitted_rows"):
             raise ValueError(
                 "The rows of the fit are gone: a model that was saved, copied or sent elsewhere does not carry them. "
                 "Call calibrate(X, y) with rows that it was not fitted to, or calibrate() before it leaves."
             )
-        return self._seen
+        return self._fitted_rows
 
-    def _noise(self, rows: Unseen) -> tuple[GlobalModel | None, FloatArray]:
+    def _noise(self, rows: OutOfSample) -> tuple[GlobalModel | None, FloatArray]:
         """The model of the noise, and its scale at the rows: cross-fitted where the model has seen them."""
         is_new = rows.source == "fresh"
         own = self._cross_fitted() if is_new and not hasattr(self, "_error_model") else rows
@@ -350,7 +354,7 @@ class IntervalMixin:
         with self._running(), on_threads():
             return prediction, noise_scale(noise, self._check_new(X).astype(np.float64), prediction)
 
-    def _predicted(self, X: Any, y: Any, sample_weight: Any) -> Unseen:
+    def _predicted(self, X: Any, y: Any, sample_weight: Any) -> OutOfSample:
         """Predictions and responses of rows that the model has not seen."""
         check_same_order(X, y)
         check_plain("y", y)
@@ -361,9 +365,9 @@ class IntervalMixin:
         y = column_or_1d(y, warn=True)
         weights, kept = check_weights(sample_weight, len(y), X)
         rows = self._check_new(X).astype(np.float64)[kept] if self._keeps_left_out else None
-        return Unseen(prediction[kept], y[kept], weights, "fresh", X=rows)
+        return OutOfSample(prediction[kept], y[kept], weights, "fresh", X=rows)
 
-    def _cross_fitted(self) -> Unseen:
+    def _cross_fitted(self) -> OutOfSample:
         """Predict every row of the fit by a fit without its fold; rows with equal x, and groups, share a fold.
 
         What such a fit predicts differently from the whole fit, in the median over rows that both have seen, is taken
@@ -390,9 +394,9 @@ class IntervalMixin:
                 prediction[here] = new - (np.median(seen - whole[both]) if len(both) else 0.0)
         known = ~np.isnan(prediction)  # one distinct row leaves none to fit without it; the first no past
         compared = folds[known] if self._together is None else None  # groups and blocks differ by what is asked for
-        return Unseen(prediction[known], y[known], weights[known], "cross-fitted", compared)
+        return OutOfSample(prediction[known], y[known], weights[known], "cross-fitted", compared)
 
-    def _twin(self, **settings: Any) -> Any:
+    def _clone_as_fitted(self, **settings: Any) -> Any:
         """An estimator with the parameters of the fit, whatever was set since, and other settings."""
         return clone(self).set_params(**{**getattr(self, "_fitted_with", {}), **settings})
 

@@ -11,14 +11,14 @@ from sklearn.base import clone
 
 from skewridge._typing import FloatArray, IntArray, Prediction
 from skewridge._validation import check_magnitude
-from skewridge.distribution.intervals import Unseen, with_common_error
+from skewridge.distribution.intervals import OutOfSample, with_common_error
 from skewridge.estimators.base import KernelEstimator, bounds_of
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.response.groups import RowGroups
 from skewridge.two_levels.planning import LevelSize, require_memory
-from skewridge.two_levels.results import StatedRisk
+from skewridge.two_levels.results import ExpectedError
 
 EXAMPLE = "companions=[HistGradientBoostingRegressor()]"
 
@@ -29,20 +29,20 @@ class LeftOutEstimator(KernelEstimator):
     It fits to rows in memory: those of files and Dask collections are collected, once it is known
     that the memory holds the fit, and give the bits of an array.
 
-    A fit keeps ``_honest``: left-out predictions, responses and weights of the rows that it was fitted to and has
-    left out; and, but in files, ``_seen``: X, their groups or None, where they lie among predictions, and whether the
+    A fit keeps ``_left_out``: left-out predictions, responses and weights of the rows that it was fitted to and has
+    left out; and, but in files, ``_fitted_rows``: X, their groups or None, where they lie among predictions, and whether the
     errors of all count alike.
     """
 
     _takes_tables = True
-    _honest: tuple[FloatArray, FloatArray, FloatArray]
-    _left_behind = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
+    _left_out: tuple[FloatArray, FloatArray, FloatArray]
+    _not_pickled = ("_fitted_with", "_together")  # copies keep the rows, to learn the noise from
     _keeps_left_out = True
     _runs_with: ClassVar[dict[str, Any]] = {"checkpoint": None}
     _size: Callable[[int, int], LevelSize]  # of so many rows and columns: all that memory and work of a fit depend on
     _predict_block: Callable[[FloatArray], FloatArray]  # predictions of some rows, (n, 1)
-    risk_: StatedRisk
-    loo_prediction_: FloatArray
+    expected_error_: ExpectedError
+    oof_prediction_: FloatArray
 
     def _check_size(self, n_rows: int, n_columns: int) -> None:
         """Refuse rows that the memory does not hold a fit to, before any is read."""
@@ -69,7 +69,7 @@ class LeftOutEstimator(KernelEstimator):
         together: RowGroups | None,
         left_out: FloatArray,
         level: FloatArray,
-        risk: StatedRisk,
+        risk: ExpectedError,
         unused: IntArray,
         **fitted: Any,
     ) -> Self:
@@ -80,19 +80,19 @@ class LeftOutEstimator(KernelEstimator):
         names = getattr(checked, "feature_names_in_", None)
         fitted["dropped_features_"] = unused.tolist() if names is None else [str(names[column]) for column in unused]
         row = risk.dominant_row  # which is named by its place in the data
-        fitted["risk_"] = risk if row is None else replace(risk, dominant_row=int(kept[row]))
+        fitted["expected_error_"] = risk if row is None else replace(risk, dominant_row=int(kept[row]))
         known = ~np.isnan(left_out)  # rows without a past have none
         groups = None if together is None else together.labels[known]
         rows = X if len(kept) == len(X) and known.all() else X[kept[known]]
-        fitted["_honest"] = left_out[known], y[known], weights[known]
-        fitted["_seen"] = rows, groups, level[known], self.scoring == "mse"
+        fitted["_left_out"] = left_out[known], y[known], weights[known]
+        fitted["_fitted_rows"] = rows, groups, level[known], self.scoring == "mse"
         self._adopt(checked, X[kept], y, weights, _bounds=bounds_of(self.bounds, y), **fitted)
         every = np.empty(len(X))
         every[kept] = left_out
         if len(kept) < len(X):  # rows of weight 0 were left out anyhow
             others = np.delete(np.arange(len(X)), kept)
             every[others] = self._values(X[others])
-        self.loo_prediction_ = every
+        self.oof_prediction_ = every
         return self
 
     def calibrate(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
@@ -111,7 +111,7 @@ class LeftOutEstimator(KernelEstimator):
         -------
         self
         """
-        if X is None and y is None and hasattr(self, "calibration_") and not hasattr(self, "_seen"):
+        if X is None and y is None and hasattr(self, "calibration_") and not hasattr(self, "_fitted_rows"):
             if self.calibration_.source == "left out":
                 return self  # a loaded model has them, and no rows to learn the noise from again
             raise ValueError(
@@ -120,13 +120,13 @@ class LeftOutEstimator(KernelEstimator):
             )
         return super().calibrate(X, y, sample_weight)
 
-    def _cross_fitted(self) -> Unseen:
+    def _cross_fitted(self) -> OutOfSample:
         """Intervals and distributions are made of the left-out errors that the fit has kept."""
-        X, groups, level, plain = getattr(self, "_seen", (None, None, None, True))
-        left_out, y, weights = self._honest
+        X, groups, level, plain = getattr(self, "_fitted_rows", (None, None, None, True))
+        left_out, y, weights = self._left_out
         if groups is None and plain:
             left_out = with_common_error(left_out, y, weights, X)
-        return Unseen(left_out, y, weights, "left out", X=X, groups=groups, level=level)
+        return OutOfSample(left_out, y, weights, "left out", X=X, groups=groups, level=level)
 
 
 # Companions: any scikit-learn regressors beside level 1

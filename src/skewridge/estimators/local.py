@@ -30,7 +30,7 @@ from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
 from skewridge.two_levels.planning import LevelSize, is_small, require_memory
-from skewridge.two_levels.results import shift_of, stated_risk, warning_of_shift
+from skewridge.two_levels.results import expected_error, shift_of, warning_of_shift
 
 N_SAMPLE = 500  # rows of the fit whose own neighbours are sought
 SEED = 0
@@ -69,12 +69,12 @@ class LocalKernelRidge(LeftOutEstimator):
 
     Attributes
     ----------
-    loo_prediction_ : (N,) array
+    oof_prediction_ : (N,) array
         Predictions of the training rows by fits without them, given scales and cells; with ``groups``, below 3,000
         of them or 50 a column, by five fits without folds of them; with ``order`` by fits to earlier rows, and nan for
         the first half.
-    risk_ : StatedRisk
-        The stated error, from ``loo_prediction_``. Rows left out one by one do not see that scales were learned from
+    expected_error_ : ExpectedError
+        The stated error, from ``oof_prediction_``. Rows left out one by one do not see that scales were learned from
         them.
     feature_scale_ : (d,) array, the learned scale of every column
     dropped_features_ : list
@@ -145,12 +145,12 @@ class LocalKernelRidge(LeftOutEstimator):
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
         groups : (N,) array, series or list of labels, optional
             Rows of one label (a patient, a site, a series) share what no column tells, and new rows come with other
-            labels: whole groups are left out wherever rows are, and ``risk_`` and
+            labels: whole groups are left out wherever rows are, and ``expected_error_`` and
             intervals are for rows of new groups.
         order : (N,) array, series or list, optional
             Times or places along which new rows come later: the later half, in five blocks, is predicted by fits to
-            what lies before, and ``risk_`` and intervals are for rows up to a block (a tenth of the rows) ahead. Not
-            together with ``groups``.
+            what lies before, and ``expected_error_`` and intervals are for rows up to a block (a tenth of the rows)
+            ahead. Not together with ``groups``.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class LocalKernelRidge(LeftOutEstimator):
                 left_out = predict_left_out(*rows, together, settings=settings, scores=scores)
         ends, left_out = bounds_of(self.bounds, y), left_out[:, 0]
         left_out = left_out if ends is None else np.clip(left_out, *ends)
-        risk = stated_risk(y, left_out, weights, member=found.distinct.member, together=found.distinct.draws)
+        risk = expected_error(y, left_out, weights, member=found.distinct.member, together=found.distinct.draws)
 
         fit, scale = found.fit, np.zeros(X.shape[1])
         if fit is not None:
@@ -269,8 +269,8 @@ def nearest_fitted_rows(model: Any, X: Any) -> Nearness | None:
     """
     from scipy.spatial import cKDTree
 
-    forms, locals_ = getattr(model, "_column_forms", None), getattr(model, "locals_", ())
-    local = model._model if isinstance(model, LocalKernelRidge) else next(iter(locals_), None)
+    forms, _local_models = getattr(model, "_column_forms", None), getattr(model, "_local_models", ())
+    local = model._model if isinstance(model, LocalKernelRidge) else next(iter(_local_models), None)
     if forms is None or local is None or not len(local.used):
         return None
     width = len(local.used)

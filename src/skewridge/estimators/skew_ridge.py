@@ -82,19 +82,16 @@ class SkewRidge(LeftOutEstimator):
 
     Attributes
     ----------
-    weights_ : (M,) array
-        Of the blend: level 1, the local kernels, ridge regression, companions; nonnegative, with sum at most 1.
-    risk_ : StatedRisk
-        The stated error: ``mse`` and ``rare_mse`` with standard errors ``mse_error`` and ``rare_error``, from
-        ``loo_prediction_``.
-    loo_prediction_ : (N,) array
+    blend_weights_ : dict
+        The weight of every member of the blend by its name: "global", which is level 1, the local kernels, "linear",
+        companions; nonnegative, with sum at most 1.
+    expected_error_ : ExpectedError
+        The stated error: ``mse`` and ``rare_mse`` with standard errors ``mse_se`` and ``rare_mse_se``, from
+        ``oof_prediction_``.
+    oof_prediction_ : (N,) array
         Predictions of the training rows by fits without them: leave-one-out given scales, cells and level 1; of five
         outer folds around the whole fit below 3,000 rows (or groups) or 50 a column. With ``order``: by fits to
         earlier rows, and nan for the first half.
-    global_ : GlobalModel, or None where there are too few rows
-        Level 1.
-    locals_ : tuple of LocalModel
-        Level 2, one for every kernel.
     companions_ : list of regressors
         The companions, fitted to all rows; none where there are too few rows for two levels.
     feature_scale_ : (d,) array
@@ -118,7 +115,7 @@ class SkewRidge(LeftOutEstimator):
     >>> model = SkewRidge(random_state=0).fit(X, y)
     >>> bool(((model.predict(X_test) - truth) ** 2).mean() < 0.1 * truth.var())
     True
-    >>> bool(model.risk_.mse < 0.2 * y.var())
+    >>> bool(model.expected_error_.mse < 0.2 * y.var())
     True
     """
 
@@ -161,12 +158,12 @@ class SkewRidge(LeftOutEstimator):
             Frequencies: a row of weight 2 is two rows, a row of weight 0 none.
         groups : (N,) array, series or list of labels, optional
             Rows of one label (a patient, a site, a series) share what no column tells, and new rows come with other
-            labels: whole groups are left out wherever rows are, and scales, weights, ``risk_`` and intervals are for
-            rows of new groups.
+            labels: whole groups are left out wherever rows are, and scales, weights, ``expected_error_`` and intervals
+            are for rows of new groups.
         order : (N,) array, series or list, optional
             Times or places along which new rows come later: the later half, in five blocks, is predicted by fits to
-            what lies before, and ``risk_`` and intervals are for rows up to a block (a tenth of the rows) ahead. Not
-            together with ``groups``.
+            what lies before, and ``expected_error_`` and intervals are for rows up to a block (a tenth of the rows)
+            ahead. Not together with ``groups``.
 
         Returns
         -------
@@ -211,7 +208,6 @@ class SkewRidge(LeftOutEstimator):
             _model=fit.model,
             tuning_=tuning,
             companions_=[own.regressor for own in fit.companions],
-            weights_=tuning.weights,
             feature_scale_=tuning.scales[0],
         )
         for warning in warnings_of(fit):
@@ -232,13 +228,18 @@ class SkewRidge(LeftOutEstimator):
         return self._model.predict(np.ascontiguousarray(rows), values)
 
     @property
-    def global_(self) -> GlobalModel | None:
+    def blend_weights_(self) -> dict[str, float]:
+        """The weight of every member of the blend, by its name."""
+        return dict(zip(self.tuning_.members, self.tuning_.weights.tolist(), strict=True))
+
+    @property
+    def _level_one(self) -> GlobalModel | None:
         """Level 1; None where there are too few rows."""
         levels = self._model.members.levels
         return None if levels is None else levels.level_one
 
     @property
-    def locals_(self) -> tuple[LocalModel, ...]:
+    def _local_models(self) -> tuple[LocalModel, ...]:
         """Level 2: one model for every kernel."""
         levels = self._model.members.levels
         return () if levels is None else levels.locals

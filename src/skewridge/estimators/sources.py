@@ -156,7 +156,7 @@ def predict_source(
     check_target(out)
     if return_std:
         check_std(estimator)
-        if hasattr(estimator, "_honest") and not hasattr(estimator, "calibration_"):
+        if hasattr(estimator, "_left_out") and not hasattr(estimator, "calibration_"):
             estimator.calibrate()  # once, before blocks of rows ask for it side by side
     known = getattr(estimator, "feature_names_in_", None)
     wanted = list(known) if features is None and known is not None else features
@@ -178,7 +178,7 @@ def predict_source(
 
 def files_read_by(estimator: Any) -> list[str]:
     """The files that an estimator was fitted to and may read again."""
-    problem, seen = getattr(estimator, "_problem", None), getattr(estimator, "_seen", ())
+    problem, seen = getattr(estimator, "_problem", None), getattr(estimator, "_fitted_rows", ())
     rows = seen[:1] if problem is None else [problem.X]
     return [name for part in rows for name in files_of(part)]
 

@@ -216,7 +216,7 @@ class SmoothingSpline(KernelEstimator):
             y[kept],
             weights,
             _seed=seed,
-            _seen=(X[kept], y[kept], weights),
+            _fitted_rows=(X[kept], y[kept], weights),
             _bounds=bounds_of(self.bounds, y[kept]),
             _domain=domain,
             _fit=fit,
@@ -255,7 +255,7 @@ class SmoothingSpline(KernelEstimator):
 
     def _refitted(self, X: Any, y: FloatArray, weights: FloatArray, X_new: Any) -> FloatArray:
         """Knots are drawn from the rows given; the terms' weights and the penalty stay as they are."""
-        twin = self._twin(theta=self.theta_, penalty=self.penalty_, random_state=self._seed)
+        twin = self._clone_as_fitted(theta=self.theta_, penalty=self.penalty_, random_state=self._seed)
         if not isinstance(twin.knots, str):
             twin.set_params(knots="random")
         return fit_quietly(twin, X, y, weights).predict(X_new)

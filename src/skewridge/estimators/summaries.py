@@ -80,7 +80,7 @@ def levels_summary(model: Any) -> dict[str, str]:
     pairs = zip(tuning.members, tuning.weights, strict=True)
     return {
         "blend": ", ".join(f"{name} {weight:.2f}" for name, weight in pairs),
-        **_error_and_features(model, f"by {tuning.honest_by}"),
+        **_error_and_features(model, f"by {tuning.left_out_by}"),
     }
 
 
@@ -95,8 +95,8 @@ def cells_summary(model: Any) -> dict[str, str]:
 
 def _error_and_features(model: Any, measured: str) -> dict[str, str]:
     """The stated risk, overall and where the response is rare, and how many columns are used."""
-    risk, dropped = model.risk_, len(model.dropped_features_)
-    _, y, weights = model._honest
+    risk, dropped = model.expected_error_, len(model.dropped_features_)
+    _, y, weights = model._left_out
     spread = float(np.cov(y, aweights=weights, ddof=0)) or 1.0
     rare = f"{risk.rare_mse / spread:.3g} where y is rare"
     return {

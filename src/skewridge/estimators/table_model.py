@@ -19,8 +19,9 @@ class TableModel(Pipeline):
     """A scikit-learn pipeline of a :class:`TableEncoder` and an estimator, made by :func:`make_table_model`.
 
     It does what a pipeline does, and passes on what its estimator has: ``predict_interval`` and every other
-    ``predict_...``, ``expected_cost``, ``calibrate``, and attributes of a fit such as ``risk_`` and ``tuning_``. Rows
-    are raw tables everywhere. ``fit`` takes ``sample_weight``, ``groups`` and ``order`` by these names.
+    ``predict_...``, ``expected_cost``, ``calibrate``, and attributes of a fit such as ``expected_error_`` and
+    ``tuning_``. Rows are raw tables everywhere. ``fit`` takes ``sample_weight``, ``groups`` and ``order`` by these
+    names.
 
     Attributes
     ----------

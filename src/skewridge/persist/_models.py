@@ -172,7 +172,7 @@ ESTIMATORS["DacKernelRidge"] = Estimator(
     X_fit_: float[N d]; intercept_: number; _problem: Problem; _centred: bool; _expansion: Expansion
     nodes_?: list of NodeFit; _fitted_with?: dict; {NODES}""",
     (
-        lambda model: model._twin()._settings.check(),  # since it may be fitted again to some of its rows
+        lambda model: model._clone_as_fitted()._settings.check(),  # since it may be fitted again to some of its rows
         lambda model: len(model.dual_coef_) == len(model._problem.y),
         _errors_hold,
     ),
@@ -203,7 +203,7 @@ record(
 )
 record(
     "centers.choose:CenterTuning",
-    """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; pulls: float[q] any
+    """criterion: str; scoring: str; chosen: dict; penalty: number; dominant: int[q]; influence: float[q] any
     tried: list of dict; penalties: float[P]; values: float[P] any; margins: float[P] any; at_edge: tuple
     n_fits: number 0..1e308; cost: dict | None""",
 )
@@ -247,7 +247,7 @@ def _prepare(model: Any) -> None:
         "files hold data and never code. Save it with pickle or joblib, or fit a SkewRidge without companions to a "
         "table that has the cross-fitted predictions of this one as a column",
     )
-    if hasattr(model, "_honest") and not hasattr(model, "calibration_"):
+    if hasattr(model, "_left_out") and not hasattr(model, "calibration_"):
         model.calibrate()
 
 
@@ -292,18 +292,18 @@ record(
     alone=True,
 )
 record(
-    "two_levels.results:StatedRisk",
-    """mse: number any; mse_error: number any; rare_mse: number any; rare_error: number any
+    "two_levels.results:ExpectedError",
+    """mse: number any; mse_se: number any; rare_mse: number any; rare_mse_se: number any
     dominant_row: whole | None; dominant_share: number 0..1""",
 )
 record(
     "two_levels.results:LevelTuning",
-    """members: tuple; weights: float[M]; honest_by: str; level_one: CenterTuning | None; ridges: float[b]
+    """members: tuple; weights: float[M]; left_out_by: str; level_one: CenterTuning | None; ridges: float[b]
     trends: float[b g]; scales: float[* d]; guide_scales: float[b g]""",
     alone=True,
 )
-LEFT_OUT = f"""risk_: StatedRisk; loo_prediction_: float[N] any; dropped_features_: list; _bounds: Ends | None
-    _honest: tuple of float[R]; {COMMON}"""
+LEFT_OUT = f"""expected_error_: ExpectedError; oof_prediction_: float[N] any; dropped_features_: list
+    _bounds: Ends | None; _left_out: tuple of float[R]; {COMMON}"""
 ESTIMATORS["LocalKernelRidge"] = Estimator(
     "estimators.local:LocalKernelRidge",
     f"""feature_scale_: float[d]; ridge_: number 0..1e308; n_cells_: whole; _forms: FeatureForms
@@ -312,24 +312,24 @@ ESTIMATORS["LocalKernelRidge"] = Estimator(
         lambda model: model._forms.n_columns == model.n_features_in_,
         lambda model: model._model is None or model._model.used.max(initial=-1) < len(model._forms),
         lambda model: len(model._means) == 1 and (model._model is None or len(model._model.means) == 1),
-        lambda model: len(model._honest) == 3,
+        lambda model: len(model._left_out) == 3,
         _errors_hold,
     ),
     _prepare,
-    forgotten=("_seen",),
+    forgotten=("_fitted_rows",),
 )
 ESTIMATORS["SkewRidge"] = Estimator(
     "estimators.skew_ridge:SkewRidge",
-    f"""weights_: float[M]; feature_scale_: float[d]; _model: BlendedModel; companions_: list of OwnEstimator
+    f"""feature_scale_: float[d]; _model: BlendedModel; companions_: list of OwnEstimator
     tuning_: LevelTuning; {LEFT_OUT}""",
     (
         lambda model: len(model._model.members.linear.scaling.scale) == model.n_features_in_,
         lambda model: len(model.companions_) == max(0, _n_trends(model._model.members.levels) - 1),
-        lambda model: len(model._honest) == 3,
+        lambda model: len(model._left_out) == 3,
         _errors_hold,
     ),
     _prepare,
-    forgotten=("_seen",),
+    forgotten=("_fitted_rows",),
 )
 
 # SmoothingSpline: t terms, b of them in use, u fitted features, o free functions, f of them in use, g independent ones

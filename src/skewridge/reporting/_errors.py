@@ -42,7 +42,7 @@ def trust(case: ReportInput) -> Data:
 
 def _stated_and_real(case: ReportInput) -> Data:
     """Roots of the stated error and of the one found, and whether they are more apart than by chance, by region."""
-    chances = {"": case.risk.mse_error, "rare_": case.risk.rare_error}
+    chances = {"": case.risk.mse_se, "rare_": case.risk.rare_mse_se}
     found: Data = {}
     for kind, rows in case.regions.items():
         stated, squares, chance = getattr(case.risk, f"{kind}mse"), case.error[rows] ** 2, chances[kind]
@@ -299,7 +299,7 @@ def _trees(case: ReportInput) -> Data:
 def errors(case: ReportInput) -> Data:
     """How good a model is, overall, where the response is rare, and slice by slice; bias is prediction minus y."""
     drawn = np.sort(np.concatenate(draw_rows(case.rare, MOST_POINTS, np.random.default_rng(0))))
-    stated = {name: getattr(case.risk, name, None) for name in ("mse", "mse_error", "rare_mse", "rare_error")}
+    stated = {name: getattr(case.risk, name, None) for name in ("mse", "mse_se", "rare_mse", "rare_mse_se")}
     n_rows, squares, of_mean, bias = (
         case.bar_sums(case.y, of) for of in (None, case.error**2, (case.y - case.y_ref.mean()) ** 2, case.error)
     )

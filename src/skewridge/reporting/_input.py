@@ -49,13 +49,13 @@ class ReportInput:
         self.error = self.predicted - self.y
         # the estimator that does the work, X as it gets them, and what its features are called
         self.fitted, self.inputs, self.features = _opened(model, X)
-        self.risk: Any = getattr(self.fitted, "risk_", None)  # what it states for rows it has not seen
+        self.risk: Any = getattr(self.fitted, "expected_error_", None)  # what it states for rows it has not seen
         columns = getattr(y, "columns", None)
         name = getattr(y, "name", None) if columns is None else list(columns)[output or 0]
         self.target = "y" if name is None else str(name)
 
         self.y_ref = self.y if y_ref is None else _one_output("y_ref", y_ref, output)
-        self.seen = _seen(self.fitted, self.inputs, self.y)  # None where the model does not remember
+        self.seen = _fitted_rows(self.fitted, self.inputs, self.y)  # None where the model does not remember
         # whether y_ref is the response that was fitted
         self.knows_training = (y_ref is not None or bool(self.seen)) and _may_be_training(self.fitted, len(self.y_ref))
         self.rule: Any = choose_rule(self.y_ref, _rule(self.fitted, slices, self.y_ref), np.ones(len(self.y_ref)))
@@ -84,7 +84,7 @@ class ReportInput:
             return self.fitted
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # intervals say it again
-            return copy.copy(self.fitted).calibrate() if hasattr(self.fitted, "_honest") else None
+            return copy.copy(self.fitted).calibrate() if hasattr(self.fitted, "_left_out") else None
 
     @cached_property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -193,18 +193,18 @@ def _rule(fitted: Any, slices: Any, y_ref: FloatArray) -> Any:
     return "auto" if own == 1 else own
 
 
-def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
+def _fitted_rows(fitted: Any, X: Any, y: FloatArray) -> bool | None:
     """Whether the rows that the model remembers stand at their places in X; None where it remembers none.
 
     Models that keep the responses of the fit, but no rows as they came, know rows by these.
     """
-    if has(fitted, "loo_prediction_", "_honest"):
-        own = fitted._honest[1]
+    if has(fitted, "oof_prediction_", "_left_out"):
+        own = fitted._left_out[1]
         if len(own) == len(y):
             return bool(np.array_equal(own, y))
         values, counts = np.unique(own, return_counts=True)  # without rows of weight 0
         there = [np.count_nonzero(y == value) for value in values]
-        return len(fitted.loo_prediction_) == len(y) and bool(np.all(counts <= there))
+        return len(fitted.oof_prediction_) == len(y) and bool(np.all(counts <= there))
     remembered = next((getattr(fitted, name) for name in ("centers_", "knots_", "X_fit_") if has(fitted, name)), None)
     if remembered is None:
         return None
@@ -217,6 +217,6 @@ def _seen(fitted: Any, X: Any, y: FloatArray) -> bool | None:
 
 def _may_be_training(fitted: Any, n_rows: int) -> bool:
     """Whether the model can have been fitted to so many rows."""
-    kept = [attrgetter(path)(fitted) for path in ("slices_.labels", "loo_prediction_") if has(fitted, path)]
+    kept = [attrgetter(path)(fitted) for path in ("slices_.labels", "oof_prediction_") if has(fitted, path)]
     places = [getattr(fitted, name) for name in SUPPORT if has(fitted, name)]
     return all(len(one) == n_rows for one in kept) and all(rows.max() < n_rows for rows in places)

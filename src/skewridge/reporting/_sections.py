@@ -103,12 +103,13 @@ def _cautions_of_fit(case: ReportInput) -> Iterator[tuple[str, str]]:
             "at_edge",
             f"The chosen {' and '.join(at_edge)} is at the edge of what was tried; pass a number to go beyond.",
         )
-    if has(tuning, "dominant", "pulls") and len(tuning.dominant):
+    if has(tuning, "dominant", "influence") and len(tuning.dominant):
         rows = [row_name(row) for row in tuning.dominant]
         yield (
             "dominant_rows",
             f"Training rows {listed(rows, len(rows), most=FEW_ROWS)} dominate the fit: row {rows[0]} alone moves the "
-            f"fitted values by {tuning.pulls[0]:.3g} typical residuals in all. Correct or drop them if they are wrong.",
+            f"fitted values by {tuning.influence[0]:.3g} typical residuals in all. Correct or drop them if they are "
+            "wrong.",
         )
     risk = case.risk
     if risk is not None and risk.dominant_row is not None:
@@ -209,7 +210,7 @@ def method(case: ReportInput) -> Data:
     tuning = getattr(tuning, "level_one", tuning)
     searched = has(tuning, "penalties", "values", "margins") and np.count_nonzero(np.isfinite(tuning.values)) > 1
     scales = None
-    if has(fitted, "risk_", "feature_scale_", "dropped_features_"):
+    if has(fitted, "expected_error_", "feature_scale_", "dropped_features_"):
         scales = _bars(case, fitted.feature_scale_)
     if scales is not None:  # and the columns that no fit sees
         dropped = [case.features[name] if isinstance(name, int) else name for name in fitted.dropped_features_]
@@ -295,7 +296,7 @@ def cost(case: ReportInput) -> Data:
         ways = [{name: getattr(way, name) for name in ("fit", "n_bytes", "n_flops", "fits")} for way in costs]
         if has(fitted, "centers_", "center_rows_"):  # of a pass over the rows with every setting known
             fit = (costs[1].n_flops, costs[1].n_bytes, len(case.y_ref))
-    if has(fitted, "loo_prediction_"):  # of the whole fit, learning included, on one thread
+    if has(fitted, "oof_prediction_"):  # of the whole fit, learning included, on one thread
         size = _level_size(case)
         fit = (levels_flops(size), levels_bytes(size), size.n_rows)
     elif has(fitted, "slices_.copies", "n_nodes_", "max_per_slice", "dual_coef_"):  # of the nodes' solves
@@ -312,11 +313,11 @@ def cost(case: ReportInput) -> Data:
 def _prediction_cost(case: ReportInput) -> Data | None:
     """Kernel values for one prediction, of cells on average over the training rows, and bytes of the model."""
     fitted = case.fitted
-    if has(fitted, "loo_prediction_"):
+    if has(fitted, "oof_prediction_"):
         size = _level_size(case)
-        level_one = getattr(fitted, "global_", None)
+        level_one = getattr(fitted, "_level_one", None)
         values = 0.0 if level_one is None else float(len(level_one.centers))
-        models = (fitted._model,) if not hasattr(fitted, "locals_") else fitted.locals_
+        models = (fitted._model,) if not hasattr(fitted, "_local_models") else fitted._local_models
         for cells in (model.cells for model in models if model is not None):
             values += float(np.sum(np.diff(cells.rows.starts).astype(np.float64) ** 2) / max(1, len(cells.points)))
         return {"n_values": round(values), "n_bytes": size.n_rows * bytes_per_row(size)}
@@ -328,7 +329,7 @@ def _prediction_cost(case: ReportInput) -> Data | None:
 
 
 def _level_size(case: ReportInput) -> Any:
-    return case.fitted._size(len(case.fitted.loo_prediction_), case.fitted.n_features_in_)
+    return case.fitted._size(len(case.fitted.oof_prediction_), case.fitted.n_features_in_)
 
 
 def reproduce(case: ReportInput) -> Data:

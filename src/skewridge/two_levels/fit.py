@@ -16,7 +16,7 @@ from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import BlendedModel, fit_blend, leave_own_out
 from skewridge.two_levels.members import LevelSettings, fit_companions, fit_members, has_levels
 from skewridge.two_levels.outer_folds import assign_folds, blend_outer, fit_outer
-from skewridge.two_levels.results import BlendedFit, shift_of, stated_risk
+from skewridge.two_levels.results import BlendedFit, expected_error, shift_of
 
 
 def fit_blended(
@@ -69,7 +69,7 @@ def fit_blended(
         model=BlendedModel(fit.members, blend_weights, intercept),
         left_out=left_out,
         level=level,
-        risk=stated_risk(y, left_out, weights, member=distinct.member, together=distinct.draws),
+        risk=expected_error(y, left_out, weights, member=distinct.member, together=distinct.draws),
         left_out_by="later rows" if ordered else left_out_by,
         fit=fit,
         companions=companions,

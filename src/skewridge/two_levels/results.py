@@ -22,21 +22,21 @@ LINEAR, GLOBAL = "linear", "global"
 
 
 @dataclass(frozen=True)
-class StatedRisk:
+class ExpectedError:
     """The mean squared honest error, overall and in the rare region of the training response.
 
     Attributes
     ----------
-    mse, mse_error : float, and its standard error, rows (or groups, or blocks of an order) taken as independent; nan
+    mse, mse_se : float, and its standard error, rows (or groups, or blocks of an order) taken as independent; nan
         for one row alone, since nothing is left to fit without it
-    rare_mse, rare_error : float, the same in the rare region; nan where it has no row, and the
+    rare_mse, rare_mse_se : float, the same in the rare region; nan where it has no row, and the
         standard error nan where it has one
     dominant_row : int or None, the row that holds over half of the squared error
     dominant_share : float, the largest share of the squared error in one row
 
     Examples
     --------
-    >>> risk = StatedRisk(1.079e11, 2.05e10, 3.087e12, 1.09e12, None, 0.14)
+    >>> risk = ExpectedError(1.079e11, 2.05e10, 3.087e12, 1.09e12, None, 0.14)
     >>> print(risk)
     RMSE 328,500, and 1,757,000 where y is rare, stated for rows that the fit has not seen
     >>> round(risk.rmse)  # beside errors of your own, in units of y
@@ -44,9 +44,9 @@ class StatedRisk:
     """
 
     mse: float
-    mse_error: float
+    mse_se: float
     rare_mse: float
-    rare_error: float
+    rare_mse_se: float
     dominant_row: int | None
     dominant_share: float
 
@@ -80,7 +80,7 @@ class BlendedFit:
     model: BlendedModel
     left_out: FloatArray
     level: FloatArray
-    risk: StatedRisk
+    risk: ExpectedError
     left_out_by: str
     fit: MembersFit
     companions: tuple[Companion, ...]
@@ -88,14 +88,14 @@ class BlendedFit:
     shift: float
 
 
-def stated_risk(
+def expected_error(
     y: FloatArray,
     predictions: FloatArray,
     frequencies: FloatArray | None = None,
     *,
     member: IntArray | None = None,
     together: IntArray | None = None,
-) -> StatedRisk:
+) -> ExpectedError:
     """State the risk of left-out predictions, (n,), nan where there are none; a row of frequency 2 is two rows.
 
     ``member``, (n,), says which distinct x every row is at: these are named as one; None: all rows differ. Rows with
@@ -106,7 +106,7 @@ def stated_risk(
     --------
     >>> import numpy as np
     >>> y = np.append(np.linspace(0.0, 1.0, 99), 9.0)
-    >>> risk = stated_risk(y, np.append(y[:-1] + 0.1, 6.0))
+    >>> risk = expected_error(y, np.append(y[:-1] + 0.1, 6.0))
     >>> round(risk.mse, 4), risk.rare_mse, risk.dominant_row, round(risk.dominant_share, 2)
     (0.0999, 9.0, 99, 0.9)
     """
@@ -117,8 +117,8 @@ def stated_risk(
     errors[np.abs(errors) <= max(EXACT * float(np.ptp(y)), last_digit)] = 0.0
     rare, known = rare_region(y, y, weights=f), np.flatnonzero(~np.isnan(predictions))
     squares, f, member, together, rare = errors[known] ** 2, f[known], member[known], together[known], rare[known]
-    mse, mse_error = _mean_and_error(squares, f, together)
-    rare_mse, rare_error = _mean_and_error(squares[rare], f[rare], together[rare])
+    mse, mse_se = _mean_and_error(squares, f, together)
+    rare_mse, rare_mse_se = _mean_and_error(squares[rare], f[rare], together[rare])
     own = f * squares
     dominant, share, largest = None, 0.0, float(own.max(initial=0.0))
     if largest > 0.0:
@@ -126,7 +126,7 @@ def stated_risk(
         share = float(totals.max() / totals.sum())
         if share > DOMINANT_SHARE:  # the worst row of the x with the largest squared error
             dominant = int(known[np.argmax(np.where(member == np.argmax(totals), own, -1.0))])
-    return StatedRisk(mse, mse_error, rare_mse, rare_error, dominant, dominant_share=share)
+    return ExpectedError(mse, mse_se, rare_mse, rare_mse_se, dominant, dominant_share=share)
 
 
 def _mean_and_error(squares: FloatArray, f: FloatArray, together: IntArray) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class LevelTuning:
     ----------
     members : names of the blend's members: "global", the local kernels, "linear", companions
     weights : (M,) array, their weights; 0 for levels and companions that too few rows left out
-    honest_by : "leave-one-out", or "outer folds" where rows are few; "leave-one-group-out" or "outer folds of groups"
+    left_out_by : "leave-one-out", or "outer folds" where rows are few; "leave-one-group-out" or "outer folds of groups"
         where groups were given; "later rows" where an order was
     level_one : CenterTuning of the global fit, with its ladder; None where rows are too few
     ridges : (K,) array, c of the local fits
@@ -170,7 +170,7 @@ class LevelTuning:
 
     members: tuple[str, ...]
     weights: FloatArray
-    honest_by: str
+    left_out_by: str
     level_one: CenterTuning | None
     ridges: FloatArray
     trends: FloatArray
@@ -197,7 +197,7 @@ def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], companions: tuple[str, 
     return LevelTuning(
         members=names,
         weights=weights,
-        honest_by=fit.left_out_by,
+        left_out_by=fit.left_out_by,
         level_one=None if level_one is None else level_one.tuning,
         ridges=np.array([own.ridge for own in learned]),
         trends=np.array([own.trends for own in learned]).reshape(-1, n_trends),
