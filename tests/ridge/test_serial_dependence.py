@@ -11,7 +11,7 @@ KERNEL = Kernel("matern32", bandwidth=1.0)
 def look(Z, y, ridge=0.01, frequencies=None):
     """The check of rows in the order they come in."""
     f = np.ones(len(Z)) if frequencies is None else frequencies
-    return serial_dependence(KERNEL, lambda rows: Z[rows], np.arange(len(Z)), y[:, None], ridge, frequencies=f)
+    return serial_dependence(KERNEL, Z, lambda rows: rows, np.arange(len(Z)), y[:, None], ridge, frequencies=f)
 
 
 def clustered(rng, n_groups, size):

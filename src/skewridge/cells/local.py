@@ -14,7 +14,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.cells.fit import Cells, check_cell_kernel, fit_cells
 from skewridge.cells.partition import CELL_SIZE, N_PARTITIONS
-from skewridge.features.forms import NEGLIGIBLE, FeatureForms, learn_forms
+from skewridge.features.forms import NEGLIGIBLE, FeatureForms, ScaledForms, learn_forms
 from skewridge.features.scaling import constant_outputs, unit_responses
 from skewridge.kernels import Kernel
 from skewridge.response.candidates import DistinctRows, collapse_rows
@@ -142,7 +142,8 @@ class TableFit:
         distinct, learned = self.distinct, self.fit.learned
         return serial_dependence(
             Kernel(kernel, bandwidth=1.0),
-            lambda rows: self.forms(X[rows]) * learned.scales,
+            X,
+            ScaledForms(self.forms, learned.scales),
             distinct.rows,
             distinct.Y,
             learned.ridge,

@@ -95,11 +95,12 @@ def fit_global(
                 fit = fit_choice(rows, choice, settings, scoring=scoring)
             importances = left_out_importances(rows, fit.model.kernel, choice, settings)
             fit = replace(fit, importances=importances, slopes=column_slopes(rows, fit))
-        if groups is not None:
+        if groups is not None or choice.learned is None:
             return fit
-        own = rows.candidates
+        own, ridge = rows.candidates, choice.learned.ridge
         means = own.means(rows.Y, rows.weights)
-        adjacent = neighbours_in_file(choice, fit.model.kernel, X, own.rows, means, own.weights)
+        kernel = fit.model.kernel
+        adjacent = serial_dependence(kernel, X, choice.transform, own.rows, means, ridge, frequencies=own.weights)
         return replace(fit, adjacent=adjacent)
 
 
@@ -127,25 +128,6 @@ def fit_choice(rows: TrainingRows, choice: Choice, settings: CenterSettings, *, 
         model=model,
         low_rank=found,
         noise=noise_level(found, rows, residual, ridge, settings.fit_intercept),
-    )
-
-
-def neighbours_in_file(
-    choice: Choice, kernel: Kernel, X: RowData, places: IntArray, Y: FloatArray, frequencies: FloatArray
-) -> SerialDependence | None:
-    """How far rows near each other in the file X depend on each other; None where no kernel was learned.
-
-    Places of distinct rows, their responses, (n, 1), and frequencies, (n,).
-    """
-    if choice.learned is None:
-        return None
-    return serial_dependence(
-        kernel,
-        lambda rows: choice.transform(np.asarray(X[rows])),
-        places,
-        Y,
-        choice.learned.ridge,
-        frequencies=frequencies,
     )
 
 

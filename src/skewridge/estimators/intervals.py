@@ -52,8 +52,8 @@ class ErrorModel(PicklesFields):
 class IntervalMixin:
     """Intervals and distributions of a regressor, from errors of rows that it was not fitted to.
 
-    An estimator keeps its rows, X, y and weights, as ``_fitted_rows``, or gives them by ``_training_rows``; keeps ``_seed``
-    and ``_response_edges``, and gives what a fit without some rows predicts by ``_refitted``.
+    An estimator keeps its rows, X, y and weights, as ``_fitted_rows``, or gives them by ``_training_rows``; keeps
+    ``_seed`` and ``_response_edges``, and gives what a fit without some rows predicts by ``_refitted``.
     """
 
     predict: Callable[..., Any]

@@ -30,8 +30,8 @@ class LeftOutEstimator(KernelEstimator):
     that the memory holds the fit, and give the bits of an array.
 
     A fit keeps ``_left_out``: left-out predictions, responses and weights of the rows that it was fitted to and has
-    left out; and, but in files, ``_fitted_rows``: X, their groups or None, where they lie among predictions, and whether the
-    errors of all count alike.
+    left out; and, but in files, ``_fitted_rows``: X, their groups or None, where they lie among predictions, and
+    whether the errors of all count alike.
     """
 
     _takes_tables = True

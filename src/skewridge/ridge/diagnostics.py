@@ -10,6 +10,7 @@ import numpy as np
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.blas import one_blas_thread
+from skewridge.execution.chunked import RowData
 from skewridge.kernels import Kernel
 from skewridge.ridge.leave_one_out import errors_by_group, projected_inverse
 
@@ -164,23 +165,23 @@ def neighbour_blocks(places: IntArray) -> tuple[IntArray, IntArray] | None:
 
 def serial_dependence(
     kernel: Kernel,
-    scaled_rows: Callable[[IntArray], FloatArray],
+    X: RowData,
+    transform: Callable[[FloatArray], FloatArray],
     places: IntArray,
     y: FloatArray,
     ridge: float,
     *,
     frequencies: FloatArray,
 ) -> SerialDependence | None:
-    """Measure the dependence of rows that stand at some places of a file, (n,), with responses (n, 1) and frequencies.
+    """Measure the dependence of rows that stand at some places of a file X, (n,), with responses (n, 1) and frequencies.
 
-    Of some places ``scaled_rows`` reads the rows as the kernel sees them. None where rows are too few, or nothing
-    varies or can be solved.
+    They go through ``transform`` before the kernel. None where rows are too few, or nothing varies or can be solved.
     """
     found = neighbour_blocks(places)
     if found is None:
         return None
     own, blocks = found
-    Z, y, frequencies = scaled_rows(places[own]), y[own], frequencies[own]
+    Z, y, frequencies = transform(np.asarray(X[places[own]])), y[own], frequencies[own]
     variance = float(np.average((y[:, 0] - np.average(y[:, 0], weights=frequencies)) ** 2, weights=frequencies))
     if variance == 0.0:
         return None

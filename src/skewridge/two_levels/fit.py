@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge.centers.global_fit import neighbours_in_file
 from skewridge.execution.progress import stage
 from skewridge.features.scaling import prediction_bounds
 from skewridge.response.candidates import collapse_rows
 from skewridge.response.groups import RowGroups
+from skewridge.ridge.diagnostics import serial_dependence
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import BlendedModel, fit_blend, leave_own_out
 from skewridge.two_levels.members import LevelSettings, fit_companions, fit_members, has_levels
@@ -60,8 +60,9 @@ def fit_blended(
     low, high = prediction_bounds(settings.centers.bounds, y[:, None], np.zeros(1), np.ones(1))
     left_out, level = np.clip(left_out, low, high), np.clip(level, low, high)
     first, adjacent = fit.level_one, None
-    if groups is None and first is not None:
-        adjacent = neighbours_in_file(first.choice, first.model.kernel, X, distinct.rows, distinct.Y, f)
+    if groups is None and first is not None and first.choice.learned is not None:
+        kernel, transform, ridge = first.model.kernel, first.choice.transform, first.choice.learned.ridge
+        adjacent = serial_dependence(kernel, X, transform, distinct.rows, distinct.Y, ridge, frequencies=f)
     left_out_by = "leave-one-out" if folds is None else "outer folds"
     if groups is not None:
         left_out_by = "leave-one-group-out" if folds is None else "outer folds of groups"
