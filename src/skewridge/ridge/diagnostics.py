@@ -173,7 +173,7 @@ def serial_dependence(
     *,
     frequencies: FloatArray,
 ) -> SerialDependence | None:
-    """Measure the dependence of rows that stand at some places of a file X, (n,), with responses (n, 1) and frequencies.
+    """Measure the dependence of rows at some places of a file X, (n,), with responses (n, 1) and frequencies.
 
     They go through ``transform`` before the kernel. None where rows are too few, or nothing varies or can be solved.
     """
