@@ -8,7 +8,7 @@ import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, plan
 from skewridge.advice.plan import seconds_per_operation
-from skewridge.centers.cross_validation import pass_work
+from skewridge.centers.cross_validation import cv_work
 from skewridge.datasets import make_peaks
 from skewridge.nodes.partition import PartitionSettings, make_plan
 from skewridge.response.allocation import allocate
@@ -38,7 +38,7 @@ def test_costs_are_those_of_the_plans_of_each(peaks):
     assert second.n_flops == make_plan(slice_response(y), 20, 2).n_flops
     assert first.n_flops == make_plan(slice_response(y, 1), 20, 2).n_flops
     assert exact.n_bytes == make_plan(slice_response(y, 1), 1, 2).n_bytes
-    assert adaptive.n_flops == pass_work(4000, 300)
+    assert adaptive.n_flops == cv_work(4000, 300, n_folds=0)
     assert adaptive.fit == "AdaptiveKernelRidge(n_centers=300)"
     assert levels.n_flops == levels_flops(LevelSize(4000, 2))
     assert levels.fit.startswith("SkewRidge()")

@@ -11,7 +11,6 @@ from skewridge.centers.choose import (
     candidates_to_try,
     choose,
     comparable_size,
-    most_tried,
     scale_kernel,
 )
 from skewridge.centers.cross_validation import cross_validator, cv_work
@@ -83,10 +82,6 @@ def test_many_centres_are_chosen_for_by_fewer():
     assert 400 <= fewer < 20_000
     assert cv_work(50_000, 1.25 * fewer) <= MOST_GIVEN_WORK < cv_work(50_000, 2.5 * fewer)
     assert comparable_size(10**9, 5000) == 400
-
-
-def test_the_most_that_is_tried():
-    assert (most_tried(10**6, 10**6), most_tried(40, 10**6), most_tried(10**6, 70)) == (600, 40, 70)
 
 
 def test_the_least_cross_validated_risk_wins():

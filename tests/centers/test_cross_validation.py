@@ -23,7 +23,7 @@ def rows_of(X, Y, weights=None, scores=None):
     w = np.ones(len(X)) if weights is None else weights
     candidates = candidate_rows(X, Y, w, "auto", 5)
     zero, one = np.zeros(1), np.ones(1)
-    return TrainingRows(X, Y, w, scores, candidates, zero, one, zero - np.inf, zero + np.inf, 5)
+    return TrainingRows(X, Y, w, scores, candidates, zero, one, zero - np.inf, zero + np.inf, True, 5)
 
 
 def validator(X, Y, weights=None, scores=None, fit_intercept=True, most=10**6, penalties=GIVEN):

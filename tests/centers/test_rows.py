@@ -11,7 +11,7 @@ def test_collapsed_squares_are_those_of_all_rows():
     w = rng.random(50) * (rng.random(50) < 0.8)
     candidates = candidate_rows(X, Y, np.ones(50), "auto", 0)
     f = rng.normal(size=(len(candidates), 1))
-    means, weights, within = collapse(candidates, Y, w)
+    means, weights, within = collapse(candidates, Y, w, np.arange(len(candidates)))
     expected = w @ (Y - f[candidates.member]) ** 2
     np.testing.assert_allclose(weights @ (means - f) ** 2 + within.sum(), expected)
 
@@ -19,7 +19,7 @@ def test_collapsed_squares_are_those_of_all_rows():
 def test_rows_of_their_own_are_themselves():
     X, Y = np.arange(9.0)[:, None], np.arange(9.0)[:, None] ** 2
     candidates = candidate_rows(X, Y, np.ones(9), "auto", 0)
-    means, weights, within = collapse(candidates, Y, np.full(9, 0.3))
+    means, weights, within = collapse(candidates, Y, np.full(9, 0.3), np.arange(9))
     np.testing.assert_array_equal(means, Y[candidates.rows])
     np.testing.assert_array_equal(weights, np.full(9, 0.3))
     assert not within.any()

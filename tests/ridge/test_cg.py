@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from skewridge import AdaptiveKernelRidge
-from skewridge.centers.planning import FitSize, fit_bytes, solver_of
+from skewridge.centers.choose import FitSize, fit_bytes, solver_of
 from skewridge.centers.rows import CenterSettings
 from skewridge.datasets import make_peaks
 from skewridge.execution.context import using

@@ -12,7 +12,7 @@ from skewridge._messages import listed, plain
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_vector
 from skewridge.advice.plan import nodes_for, width_of
-from skewridge.centers.choose import most_tried
+from skewridge.centers.choose import MOST_TRIED
 from skewridge.features.forms import FAR, reach
 from skewridge.metrics import figures, rare_slices
 from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
@@ -291,7 +291,7 @@ def _recommend(scenario: int, y: FloatArray, rule: Any) -> Recommendation:
             f"for divide and conquer, {k:,} nodes ({rule_name(rule)}); noise in y decides which rows are copied, so "
             "compare slice_on='pilot'"
         )
-    m = most_tried(len(y), len(y))
+    m = min(MOST_TRIED, len(y))
     reasons = (
         f"SkewRidge uses every row: a global fit bends at up to {m:,} places, more of them where y is rare if left-out "
         "rows say that it helps, and exact local fits correct it",

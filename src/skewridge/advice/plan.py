@@ -14,9 +14,8 @@ from skewridge._messages import plain
 from skewridge._typing import Data, FloatArray
 from skewridge._validation import check_bytes, check_integer, check_vector, format_bytes
 from skewridge.cells.local import LEARNING_ROWS
-from skewridge.centers.choose import candidates_to_try, most_tried
-from skewridge.centers.cross_validation import pass_work
-from skewridge.centers.planning import VALUE_WORK, FitSize, most_centers, n_bytes
+from skewridge.centers.choose import MOST_TRIED, VALUE_WORK, FitSize, candidates_to_try, most_centers, n_bytes
+from skewridge.centers.cross_validation import cv_work
 from skewridge.centers.rows import SAMPLE_ROWS, CenterSettings
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import using
@@ -238,12 +237,12 @@ def _adaptive_cost(n_rows: int, d: int, n_centers: Any, budget: Budget, workers:
             most, fits = most_centers(n_rows, size, settings), True
     except MemoryError:
         most, fits = 1, False
-    m = most_tried(n_rows, most) if given is None else given
+    m = min(MOST_TRIED, n_rows, most) if given is None else given
     name = f"AdaptiveKernelRidge(n_centers={m})" if given else f"AdaptiveKernelRidge(), at most {m} centres"
     return Cost(
         fit=name,
         n_bytes=n_bytes(m, size, settings, workers if fits else 1),
-        n_flops=pass_work(n_rows, m),
+        n_flops=cv_work(n_rows, m, n_folds=0),
         fits=fits,
         seconds=seconds_per_operation() * _level_one_work(n_rows, d, settings, most, workers),
     )

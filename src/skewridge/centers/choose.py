@@ -1,7 +1,8 @@
 """The choice before a fit: scales and bandwidth by leave-one-out, then centres, adaptive share and penalty by folds.
 
 Scales are learned first, on the sample of rows that a few numbers of centres and adaptive shares are then
-cross-validated on, along the penalties; the least risk wins. CenterTuning describes what was tried.
+cross-validated on, along the penalties; the least risk wins. CenterTuning describes what was tried. How many centres
+the memory holds, on how many threads and by which solver, is known before any work.
 """
 
 from __future__ import annotations
@@ -13,21 +14,17 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.cross_validation import (
-    Candidate,
-    CrossValidator,
-    CVScore,
-    cross_validator,
-    cv_work,
-    pass_work,
-)
+from skewridge.centers.cross_validation import Candidate, CrossValidator, CVScore, cross_validator, cv_work
 from skewridge.centers.rows import FEWEST_ROWS, SAMPLE_ROWS, CenterSettings, TrainingRows
-from skewridge.execution.chunked import prefetch
+from skewridge.execution.chunked import held_numbers, is_held, prefetch
+from skewridge.execution.context import AHEAD, current, using
+from skewridge.execution.memory import require_on_worker
+from skewridge.execution.passes import BLOCK_ROWS, tree_depth
 from skewridge.execution.progress import stage
 from skewridge.features.forms import ScaledForms, learn_forms, scale_forms
 from skewridge.features.scaling import Scaling, standard_scaling
 from skewridge.kernels import BANDWIDTH_FREE, MEDIAN_ROWS, Kernel, median_bandwidth, penalty_rule
-from skewridge.ridge.learn_scales import LearnedKernel, learn_scales
+from skewridge.ridge.learn_scales import BATCHES, LearnedKernel, learn_scales
 from skewridge.ridge.sample import Sample
 
 CANDIDATES = ((150, 0.8), (300, 0.8), (300, 0.5), (600, 0.5), (600, 0.0))  # (centres, adapt)
@@ -41,7 +38,13 @@ FEWEST_GUIDING = 150  # centres that are tried for it, however few the rows; els
 SHARES = (0.8, 0.5, 0.0)  # adaptive shares that are tried where centres are given
 MOST_GIVEN_WORK = 4e11  # operations of one candidate; more centres are chosen for by fewer
 FEWEST_COMPARABLE = 400  # centres by which the choices for more are made at least
+MOST_TRIED = max(m for m, _ in CANDIDATES)
 FALLBACK = 50, 0.0  # centres and adapt where nothing can be chosen by
+USUAL_STEPS, USUAL_PENALTY = 60.0, 1e-6  # of conjugate gradients
+STEPS_GROWTH = 0.12  # smaller penalties take more steps
+VALUE_WORK = 60.0  # operations of matrix products that take as long as one kernel value
+TILE_VALUES = 64  # rows of kernel values that conjugate gradients hold a thread
+BATCH_MATRICES = 6  # of the rows of one learning step
 
 Transform = Scaling | ScaledForms
 
@@ -63,6 +66,30 @@ class Choice:
     variance: float = 1.0
     unlearned: bool = False
     learned: LearnedKernel | None = None
+
+
+def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, CenterSettings, int | None]:
+    """Learn scales and choose; return settings and threads as so many rows and the memory allow, too.
+
+    Threads are as many of those asked for as the memory allows for the most centres that are tried. Workers that one
+    block's values, the centres' factor and a few sums do not fit in are refused.
+    """
+    (n_rows, d), n_distinct = rows.X.shape, len(rows.candidates)
+    size = FitSize(n_rows, d, held_numbers(rows.X), is_held(rows.X))
+    if settings.n_centers is not None:
+        settings = replace(settings, n_centers=min(settings.n_centers, n_distinct))
+    most, context = most_centers(n_distinct, size, settings), current()
+    m = settings.n_centers or min(MOST_TRIED, n_rows, most)
+    if context.engine is not None:
+        squares = 0.0 if settings.solver == "cg" else 6.0 * m**2
+        what, remedy = f"{m:,} centres need", "lower n_centers, or use solver='cg'"
+        require_on_worker(8.0 * (squares + 2 * BLOCK_ROWS * m), context.engine.task_bytes, what, remedy)
+    direct = settings.solver != "cg" and holds_direct(m, size)
+    planned = replace(settings, solver="direct" if direct else "cg")
+    workers = context.budget.threads(lambda n: n_bytes(m, size, planned, n), context.n_threads)
+    n_threads = context.n_jobs if workers == context.n_threads else workers
+    with using(n_jobs=n_threads):
+        return context.value("choice", lambda: choose(rows, settings, most)), settings, n_threads
 
 
 def choose(rows: TrainingRows, settings: CenterSettings, most: int) -> Choice:
@@ -193,11 +220,6 @@ def comparable_size(n_rows: int, n_centers: int) -> int:
     return most
 
 
-def most_tried(n_rows: int, most: int) -> int:
-    """The most centres that are tried, of those that the memory holds."""
-    return min(max(m for m, _ in CANDIDATES), n_rows, most)
-
-
 @dataclass(frozen=True)
 class CenterTuning:
     """How centres, bandwidth and penalty were chosen.
@@ -248,7 +270,7 @@ def describe(choice: Choice, n_centers: int, rows: TrainingRows, scoring: str) -
         scale = float(choice.variance * rows.units[0] ** 2)
         bias = float(best.biases.mean(axis=0)[best.place]) * float(np.sqrt(scale))
         cost = {"mse": plain * scale, "best_mse": least * scale, "ratio": plain / least, "bias": bias}
-    one_fit = pass_work(min(len(rows.candidates), SAMPLE_ROWS), n_centers)
+    one_fit = cv_work(min(len(rows.candidates), SAMPLE_ROWS), n_centers, n_folds=0)
     tried = ({**vars(score.candidate), "penalty": score.penalty, "risk": score.risk} for score in choice.scores)
     return replace(
         tuning,
@@ -261,3 +283,71 @@ def describe(choice: Choice, n_centers: int, rows: TrainingRows, scoring: str) -
         n_fits=sum(score.work for score in choice.scores) / one_fit,
         cost=cost,
     )
+
+
+# Bytes and solvers of a fit on centres, before any work
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """N rows of d columns, the numbers that they take in memory, and whether all are: then their forms are as well."""
+
+    n_rows: int
+    n_features: int
+    held: int
+    in_memory: bool = True
+
+    @property
+    def row_numbers(self) -> float:
+        """Numbers held for rows: copies, forms (two a column), the sample and its forms, and a few a row."""
+        copies = 5 if self.in_memory else 3
+        sample = 4 * self.n_features * min(self.n_rows, SAMPLE_ROWS)
+        return copies * self.held + sample + 8 * self.n_rows
+
+
+def solver_of(settings: CenterSettings, size: FitSize, n_centers: int, penalty: float) -> str:
+    """The solver that was given, or the faster one; "cg" where "direct" needs too much memory."""
+    if settings.solver != "auto":
+        return settings.solver
+    n, d = size.n_rows, size.n_features
+    steps = USUAL_STEPS * (USUAL_PENALTY / penalty) ** STEPS_GROWTH
+    direct = n * n_centers * (2.0 * n_centers + VALUE_WORK + 2 * d)
+    cg = steps * n * n_centers * (VALUE_WORK + 2 * d) + 2.0 * n_centers**3
+    return "direct" if holds_direct(n_centers, size) and direct <= cg else "cg"
+
+
+def holds_direct(n_centers: int, size: FitSize) -> bool:
+    """True if "direct" has the memory it needs, on one thread: n_jobs must not change results."""
+    return current().budget.holds(fit_bytes("direct", n_centers, size, 1))
+
+
+def fit_bytes(solver: str, n_centers: int, size: FitSize, workers: int) -> float:
+    """Peak bytes of a fit with so many centres on so many threads."""
+    if solver == "direct":
+        squares = 7 + tree_depth(size.n_rows) + AHEAD * workers
+        held = float(squares) * n_centers**2 + workers * 2 * BLOCK_ROWS * n_centers
+    else:
+        held = 3.2 * n_centers**2 + workers * (TILE_VALUES + AHEAD) * n_centers
+    return 8.0 * (held + size.row_numbers)
+
+
+def n_bytes(n_centers: int, size: FitSize, settings: CenterSettings, workers: int) -> float:
+    """Peak bytes of choosing and fitting with so many centres, by the solver that needs less."""
+    n_sample = min(size.n_rows, SAMPLE_ROWS)
+    rank = 1.25 * comparable_size(n_sample, n_centers) if settings.cross_validates else 0.0
+    squares = (9 + AHEAD * workers) * rank**2 + workers * 2 * BLOCK_ROWS * rank
+    batch = BATCH_MATRICES * min(n_sample, max(BATCHES)) ** 2 if settings.chooses else 0
+    choosing = 8.0 * (max(squares, batch) + size.row_numbers)
+    solvers = ("direct", "cg") if settings.solver == "auto" else (settings.solver,)
+    return max(choosing, min(fit_bytes(solver, n_centers, size, workers) for solver in solvers))
+
+
+def most_centers(n_distinct: int, size: FitSize, settings: CenterSettings) -> int:
+    """The most centres that the memory holds on one thread: n_jobs must not change results."""
+    need = partial(n_bytes, size=size, settings=settings, workers=1)
+    budget, given = current().budget, settings.n_centers or 0
+    what = f"A fit to {size.n_rows:,} rows needs {{need}} at least"
+    budget.require(need(1), what, "Raise memory_limit or pass fewer rows.")
+    most = budget.largest(need, n_distinct)
+    budget.require(need(given), f"{given:,} centres need {{need}}", f"What would fit: n_centers={most}.")
+    return most

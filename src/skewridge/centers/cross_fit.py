@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.choose import CenterTuning, Choice, choose, describe, scale_kernel
+from skewridge.centers.choose import CenterTuning, Choice, choose_for, describe, scale_kernel
 from skewridge.centers.cross_validation import Candidate, cross_validator
 from skewridge.centers.fit import N_PARTS, GlobalModel, fit_halves, left_out_values
-from skewridge.centers.planning import affordable_threads, most_centers, size_of
 from skewridge.centers.rows import CenterSettings, TrainingRows, training_rows
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, prefetch, through
-from skewridge.execution.context import current, using
+from skewridge.execution.context import using
 from skewridge.execution.passes import map_rows
 from skewridge.execution.progress import stage
 from skewridge.features.scaling import range_rows, standard_scaling
@@ -37,17 +37,6 @@ class CrossFit:
     tuning: CenterTuning
     model: GlobalModel
     values: FloatArray
-
-
-def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, CenterSettings, int | None]:
-    """Learn scales and choose; return settings and threads as so many rows and the memory allow, too."""
-    size, n_distinct = size_of(rows), len(rows.candidates)
-    if settings.n_centers is not None:
-        settings = replace(settings, n_centers=min(settings.n_centers, n_distinct))
-    most = most_centers(n_distinct, size, settings)
-    n_threads = affordable_threads(size, settings, most)
-    with using(n_jobs=n_threads):
-        return current().value("choice", lambda: choose(rows, settings, most)), settings, n_threads
 
 
 def cross_fit(
@@ -83,7 +72,8 @@ def cross_fit(
             span, own = range_rows(choice.candidate.kernel, Z), choice.candidate
             kernel = make_kernel(own.kernel, span, own.bandwidth, settings.degree)
             halves = fit_halves(rows, Z, kernel, choice, settings)
-            values = _values(rows, Z, halves, "cross-fit")
+            folds = rows.candidates.folds[rows.candidates.member]
+            values = np.concatenate(list(map_rows(partial(left_out_values, halves), [Z, folds], "cross-fit")))
     model = replace(
         halves[0],
         centers=np.vstack([half.centers for half in halves]),
@@ -105,13 +95,6 @@ def cross_fit_folds(
     """Return the fold that :func:`cross_fit` leaves every row out with, (N,)."""
     candidates = training_rows(X, Y, weights, settings, seed=seed, groups=groups).candidates.in_folds(N_PARTS)
     return candidates.folds[candidates.member].astype(np.int64)
-
-
-def _values(rows: TrainingRows, Z: RowData, models: list[GlobalModel], label: str) -> FloatArray:
-    """Every row's value by the fit without its fold, (N, 1)."""
-    folds = rows.candidates.folds[rows.candidates.member]
-    found = map_rows(lambda Z, folds: left_out_values(models, Z, folds), [Z, folds], label)
-    return np.concatenate(list(found))
 
 
 def first_estimate(X: RowData, Y: FloatArray, weights: FloatArray, rule: object, seed: int) -> FloatArray:
@@ -163,4 +146,5 @@ def _first_values(rows: TrainingRows, settings: CenterSettings) -> FloatArray:
         )
         for beta, intercepts in validate.fold_fits(drawn, basis, sums, np.array([best.penalty]))
     ]
-    return _values(rows, through(standard, rows.X), models, "pilot")
+    Z, folds = through(standard, rows.X), rows.candidates.folds[rows.candidates.member]
+    return np.concatenate(list(map_rows(partial(left_out_values, models), [Z, folds], "pilot")))

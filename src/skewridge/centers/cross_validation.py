@@ -58,25 +58,22 @@ class CVScore:
     work: float
 
 
-def pass_work(n_rows: int, rank: float) -> float:
-    """Operations of one pass over the rows: kernel values, whitening and sums."""
-    return n_rows * rank * (2.0 * rank + 30.0)
-
-
-def cv_work(n_rows: int, rank: float) -> float:
-    """Operations of one candidate: a pass over the rows, and every fold's projection and path."""
-    return pass_work(n_rows, rank) + N_FOLDS * 10.0 * rank**3
+def cv_work(n_rows: int, rank: float, n_folds: int = N_FOLDS) -> float:
+    """Operations of one candidate: a pass over the rows (values, whitening, sums), and every fold's path, if any."""
+    return n_rows * rank * (2.0 * rank + 30.0) + n_folds * 10.0 * rank**3
 
 
 @dataclass(frozen=True)
 class CrossValidator:
     """Distinct rows, fold after fold, on which candidates are scored.
 
-    X (n, d), scaled for their kernel; plain, responses and frequencies, and scored, the same as the scores count rows,
-    None where all count alike; places (n,), where a candidate row stands here; ends (F,), of the folds; variance of the
-    responses; penalties (P,) to choose from, None: a path in units of the kernel's mean diagonal.
+    sample, the rows in their canonical order, as they came, to learn from; X (n, d), scaled for their kernel; plain,
+    responses and frequencies, and scored, the same as the scores count rows, None where all count alike; places (n,),
+    where a candidate row stands here; ends (F,), of the folds; variance of the responses; penalties (P,) to choose
+    from, None: a path in units of the kernel's mean diagonal.
     """
 
+    sample: Sample
     X: FloatArray
     plain: Collapsed
     scored: Collapsed | None
@@ -87,14 +84,6 @@ class CrossValidator:
     degree: int
     fit_intercept: bool
     penalties: FloatArray | None = None
-
-    @property
-    def sample(self) -> Sample:
-        """The rows in their canonical order, to learn from."""
-        Y, frequencies, _ = self.plain
-        _, loss_weights, _ = self.scored or self.plain
-        places = self.places
-        return Sample(self.X[places], Y[places], frequencies[places], loss_weights[places], self.candidates.groups)
 
     def __call__(self, candidate: Candidate) -> CVScore:
         """Return the candidate's errors in every fold along the penalties."""
@@ -175,17 +164,19 @@ def cross_validator(rows: TrainingRows, most: int, settings: CenterSettings) -> 
     places[order] = np.arange(len(some))
     ends = np.searchsorted(some.folds[order], np.arange(int(some.folds.max(initial=0)) + 1), side="right")
 
-    def collapsed(weights: FloatArray) -> Collapsed:
-        Y, totals, within = collapse(rows.candidates, rows.Y, weights)
-        return Y[order], totals[order], within[order]
-
-    Y, weights, within = plain = collapsed(rows.weights)
+    plain = Y, weights, within = collapse(rows.candidates, rows.Y, rows.weights, order)
+    scored = None
+    if rows.scores is not None:
+        scored = collapse(rows.candidates, rows.Y, rows.weights * rows.scores, order)
+    _, loss_weights, _ = scored or plain
     between = np.average((Y - np.average(Y, axis=0, weights=weights)) ** 2, axis=0, weights=weights)[0]
     variance = float(between + within.sum() / weights.sum())  # copies of a row included
+    X = np.asarray(rows.X[some.rows[order]])
     return CrossValidator(
-        X=np.asarray(rows.X[some.rows[order]]),
+        sample=Sample(X[places], Y[places], weights[places], loss_weights[places], some.groups),
+        X=X,
         plain=plain,
-        scored=None if rows.scores is None else collapsed(rows.weights * rows.scores),
+        scored=scored,
         places=places,
         ends=tuple(ends.tolist()),
         candidates=some,

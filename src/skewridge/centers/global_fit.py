@@ -10,8 +10,7 @@ import numpy as np
 from skewridge._messages import row_name
 from skewridge._permutation import shuffle
 from skewridge._typing import FloatArray, IntArray
-from skewridge.centers.choose import CenterTuning, Choice, describe
-from skewridge.centers.cross_fit import choose_for
+from skewridge.centers.choose import CenterTuning, Choice, choose_for, describe
 from skewridge.centers.fit import (
     N_PARTS,
     GlobalModel,

@@ -64,7 +64,8 @@ class TrainingRows:
     """The rows of a fit, X (N, d) as they came, and responses Y (N, 1), y = Y * units + means.
 
     weights (N,), how often a row occurs; scores (N,), how much its squared error counts, None: all alike; means, units
-    (1,); low, high (1,), what predictions of Y stay between.
+    (1,); low, high (1,), what predictions of Y stay between; can_choose, if there are enough rows, and responses that
+    differ, to choose anything by.
     """
 
     X: RowData
@@ -76,12 +77,8 @@ class TrainingRows:
     units: FloatArray
     low: FloatArray
     high: FloatArray
+    can_choose: bool
     seed: int
-
-    @property
-    def can_choose(self) -> bool:
-        """True if there are enough rows, and responses that differ, to choose anything by."""
-        return len(self.candidates) >= FEWEST_ROWS and bool(np.ptp(self.Y, axis=0).any())
 
 
 def training_rows(
@@ -98,21 +95,24 @@ def training_rows(
     unit, means, units = unit_responses(Y, weights, settings.fit_intercept)
     low, high = prediction_bounds(settings.bounds, unit, means, units)
     candidates = candidate_rows(X, Y, weights, settings.slices, seed, groups=groups)
-    return TrainingRows(X, unit, weights, scores, candidates, means, units, low, high, seed)
+    can_choose = len(candidates) >= FEWEST_ROWS and bool(np.ptp(unit, axis=0).any())
+    return TrainingRows(X, unit, weights, scores, candidates, means, units, low, high, can_choose, seed)
 
 
-def collapse(candidates: CandidateRows, Y: FloatArray, weights: FloatArray) -> Collapsed:
-    """Collapse rows with equal x: sum w_i (y_i - f)^2 = W (mean - f)^2 + within for every f.
+def collapse(candidates: CandidateRows, Y: FloatArray, weights: FloatArray, places: IntArray) -> Collapsed:
+    """Collapse rows with equal x, at some places: sum w_i (y_i - f)^2 = W (mean - f)^2 + within for every f.
 
     Examples
     --------
     >>> import numpy as np
     >>> X, Y, w = np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2)
-    >>> collapse(candidate_rows(X, Y, w, "scott", seed=0), Y, w)
+    >>> collapse(candidate_rows(X, Y, w, "scott", seed=0), Y, w, np.arange(1))
     (array([[2.]]), array([2.]), array([2.]))
     """
     if len(candidates) == len(Y):
-        return Y[candidates.rows], weights[candidates.rows], np.zeros(len(Y))
+        rows = candidates.rows[places]
+        return Y[rows], weights[rows], np.zeros(len(rows))
     means = candidates.means(Y, weights)
     squares = weights * (Y - means[candidates.member])[:, 0] ** 2
-    return means, member_sums(candidates.member, weights), member_sums(candidates.member, squares)
+    totals, within = (member_sums(candidates.member, values) for values in (weights, squares))
+    return means[places], totals[places], within[places]
