@@ -213,7 +213,7 @@ def test_rows_that_the_estimated_factor_finds_too_weak_are_named_as_well(seed, b
     with pytest.warns(UserWarning, match="dominate the fit"):
         direct, found = (AdaptiveKernelRidge(solver=s, **settings).fit(X, y).tuning_ for s in ("direct", "cg"))
     assert found.dominant.tolist() == direct.dominant.tolist()
-    np.testing.assert_allclose(found.pulls, direct.pulls, rtol=0.05)
+    np.testing.assert_allclose(found.influence, direct.influence, rtol=0.05)
 
 
 def test_the_precision_told_is_true():
