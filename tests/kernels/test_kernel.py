@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from skewridge.kernels import BANDWIDTH_FREE, KERNELS, Kernel, make_kernel
+from skewridge.kernels import loops as compiled_loops
 from skewridge.kernels import product as product_module
 from skewridge.kernels.product import BLAS_KERNELS, NARROW_KERNELS
 from tests import naive
@@ -152,10 +153,11 @@ def test_points_of_other_width_are_refused():
 def test_similarities_serve_every_bandwidth(name, points):
     X, Z, _ = points
     kernel = some_kernel(name, X, 0.7)
-    S = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
+    S, values = np.empty((2, len(X), len(Z)))
+    compiled_loops().similarity(kernel, kernel.prepare(X), np.ascontiguousarray(kernel.prepare(Z).T), S)
     for bandwidth in (0.1, 0.7, 5.0):
         other = some_kernel(name, X, bandwidth)
-        values = kernel.rescaled(S, other.bandwidth, np.empty_like(S))
+        compiled_loops().rescaled(kernel, values, S, kernel.rescaling(other.bandwidth))
         np.testing.assert_allclose(values, other.cross(X, Z), rtol=1e-11, atol=1e-300)
 
 
@@ -170,11 +172,11 @@ def test_one_matrix_holds_similarities_above_and_the_gram_below(name, n):
     X = np.random.default_rng(n).random((n, 3))
     bandwidth = None if name in BANDWIDTH_FREE else 0.7
     kernel = make_kernel(name, X, bandwidth)
-    square = np.empty((n, n))
-    diagonal = kernel.similarity_upper(X, square)
+    left, square, diagonal = kernel.prepare(X), np.empty((n, n)), np.empty(n)
+    compiled_loops().similarity_upper(kernel, left, np.ascontiguousarray(left.T), square, diagonal)
     for factor in (1.0, 0.3, 4.0):
         other = make_kernel(name, X, bandwidth and bandwidth * factor)
-        kernel.rescaled_below(square, diagonal, other.bandwidth)
+        compiled_loops().rescaled_below(kernel, square, diagonal, kernel.rescaling(other.bandwidth))
         np.testing.assert_allclose(np.tril(square), np.tril(other.gram(X)), rtol=1e-12)
 
 
@@ -299,12 +301,15 @@ def test_the_compiled_loops_equal_their_oracle(name, points, monkeypatch):
     X, Z, coef = points
     kernel = some_kernel(name, np.vstack([X, Z]))
 
-    def everything():
-        square, out = np.zeros((len(Z), len(Z))), np.empty((len(X), len(Z)))
-        diagonal = kernel.similarity_upper(Z, square)
-        upper = square.copy()
-        similar = kernel.similarity_prepared(kernel.prepare(X), kernel.prepare_right(Z))
-        below = kernel.rescaled_below(square, diagonal, 0.4).copy()
+    left, right, factor = kernel.prepare(X), np.ascontiguousarray(kernel.prepare(Z).T), kernel.rescaling(0.4)
+
+    def everything(loops):
+        square, diagonal = np.zeros((len(Z), len(Z))), np.empty(len(Z))
+        loops.similarity_upper(kernel, kernel.prepare(Z), right, square, diagonal)
+        upper, (similar, out) = square.copy(), np.empty((2, len(X), len(Z)))
+        loops.similarity(kernel, left, right, similar)
+        loops.rescaled_below(kernel, square, diagonal, factor)
+        loops.rescaled(kernel, out, similar, factor)
         pulled = kernel.product(Z, coef[None, :], 0.0).residual_moments(
             X, np.linspace(0.5, 1.5, len(X)), np.ones((len(X), 1))
         )
@@ -313,15 +318,15 @@ def test_the_compiled_loops_equal_their_oracle(name, points, monkeypatch):
             upper,
             diagonal,
             similar,
-            below,
-            kernel.rescaled(similar, 0.4, out),
+            square,
+            out,
             slopes,
             pulled / np.abs(pulled).max(),
         ]
 
-    compiled = everything()
+    compiled = everything(compiled_loops())
     oracle.take_the_place_of_the_compiled_loops(monkeypatch)
-    for ours, theirs in zip(everything(), compiled, strict=True):
+    for ours, theirs in zip(everything(oracle), compiled, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-13)
 
 
@@ -539,7 +544,7 @@ def test_the_gradient_in_scales_of_any_number_of_features_is_that_of_the_oracle(
     rng = np.random.default_rng(d)
     X, kernel = rng.normal(size=(23, d)), Kernel(name, bandwidth=1.0)
     similar, curvature = np.zeros((23, 23)), rng.normal(size=(23, 23))
-    kernel.similarity_upper(X, similar)
+    compiled_loops().similarity_upper(kernel, X, np.ascontiguousarray(X.T), similar, np.empty(23))
     curvature, V, A = curvature + curvature.T, rng.normal(size=(23, 2)), rng.normal(size=(23, 2))
     expected = np.zeros(d)
     oracle.scale_gradient(kernel, X, X.T, np.triu(similar, 1), curvature, V.T.copy(), A.T.copy(), expected)

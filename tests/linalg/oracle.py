@@ -6,24 +6,23 @@ Loops run over the rows of T, and every step over all shifts at once.
 import numpy as np
 
 
-def factorise_shifted(diagonal, off, shifts, pivots, below):
-    """L and D of T + c I for every shift c."""
+def solve_shifted(diagonal, off, shifts, rows, solutions):
+    """(T + c I)^-1 z for every row z and shift c; returns D and the subdiagonal of L."""
+    n = diagonal.size
+    pivots, below = np.empty((len(shifts), n)), np.zeros((len(shifts), n))
     pivots[:, 0] = diagonal[0] + shifts
     for m in range(off.size):
         below[:, m] = off[m] / pivots[:, m]
         pivots[:, m + 1] = diagonal[m + 1] + shifts - off[m] * below[:, m]
-
-
-def solve_shifted(pivots, below, z, solutions):
-    """(T + c I)^-1 z for every shift."""
-    n = pivots.shape[1]
-    u = np.full(len(pivots), z[0])
-    solutions[:, 0] = u / pivots[:, 0]
-    for m in range(1, n):
-        u = z[m] - below[:, m - 1] * u
-        solutions[:, m] = u / pivots[:, m]
-    for m in range(n - 2, -1, -1):
-        solutions[:, m] -= below[:, m] * solutions[:, m + 1]
+    for z, x in zip(rows, solutions, strict=True):
+        u = np.full(len(pivots), z[0])
+        x[:, 0] = u / pivots[:, 0]
+        for m in range(1, n):
+            u = z[m] - below[:, m - 1] * u
+            x[:, m] = u / pivots[:, m]
+        for m in range(n - 2, -1, -1):
+            x[:, m] -= below[:, m] * x[:, m + 1]
+    return pivots, below
 
 
 def inverse_diagonals(pivots, below, basis, out):

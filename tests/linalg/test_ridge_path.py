@@ -89,17 +89,20 @@ def test_a_reduction_leaves_the_upper_triangle_alone(n, weighted):
 def test_the_compiled_solves_equal_their_oracle():
     rng = np.random.default_rng(0)
     n, shifts = 30, np.array([0.1, 1.0, 7.0])
-    diagonal, off, z, basis = rng.random(n) + 2.5, rng.normal(size=n - 1), rng.normal(size=n), rng.normal(size=(n, 4))
+    diagonal, off, z, basis = (
+        rng.random(n) + 2.5,
+        rng.normal(size=n - 1),
+        rng.normal(size=(2, n)),
+        rng.normal(size=(n, 4)),
+    )
     found = []
     for home in (_tridiagonal_compiled, oracle):
-        pivots, below = np.empty((3, n)), np.zeros((3, n))
-        home.factorise_shifted(diagonal, off, shifts, pivots, below)
-        x, leverage = np.empty((3, n)), np.empty((3, 4))
-        home.solve_shifted(pivots, below, z, x)
+        x, leverage = np.empty((2, 3, n)), np.empty((3, 4))
+        pivots, below = home.solve_shifted(diagonal, off, shifts, z, x)
         home.inverse_diagonals(pivots, below, basis, leverage)
         found.append((pivots, below, x, leverage))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10)
     T = np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1)
     for p, shift in enumerate(shifts):
-        np.testing.assert_allclose(found[1][2][p], np.linalg.solve(T + shift * np.eye(n), z), rtol=1e-9)
+        np.testing.assert_allclose(found[1][2][:, p], np.linalg.solve(T + shift * np.eye(n), z.T).T, rtol=1e-9)

@@ -42,10 +42,6 @@ class FeatureForms(PicklesFields):
     knots: tuple[FloatArray, ...]
     scores: tuple[FloatArray, ...]
 
-    def __len__(self) -> int:
-        """The number of forms, D."""
-        return len(self.columns)
-
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return the forms of rows, (n, D)."""
         if X.ndim != 2 or X.shape[1] != self.n_columns:
@@ -53,7 +49,7 @@ class FeatureForms(PicklesFields):
                 f"rows of {self.n_columns} columns are needed, as in the table that the forms were "
                 f"learned from; got an array of shape {X.shape}"
             )
-        out = np.empty((len(X), len(self)))
+        out = np.empty((len(X), len(self.columns)))
         loops().interpolate(np.ascontiguousarray(X, dtype=np.float64), *self._packed, out)
         return out
 
@@ -79,7 +75,7 @@ class FeatureForms(PicklesFields):
 
     def keep(self, forms: BoolArray | IntArray) -> FeatureForms:
         """Some of the forms, by a mask or by their places."""
-        places = np.arange(len(self))[forms]
+        places = np.arange(len(self.columns))[forms]
         return FeatureForms(
             n_columns=self.n_columns,
             columns=self.columns[places],

@@ -75,10 +75,6 @@ class Kernel:
             return np.ascontiguousarray(np.clip(scaled, 0.0, 1.0), dtype=X.dtype)
         return np.array(X, order="C")
 
-    def prepare_right(self, Z: FloatArray) -> FloatArray:
-        """Return the points of the right-hand side, feature by feature, (d, m)."""
-        return np.ascontiguousarray(self.prepare(Z).T)
-
     def gram(self, X: FloatArray) -> FloatArray:
         """k(X, X), (n, n), symmetric to the last bit."""
         lower = np.tril(self.gram_lower(X))
@@ -115,31 +111,8 @@ class Kernel:
             loops().cross(self, left, np.ascontiguousarray(right.T), False, out)
         return out
 
-    def similarity_upper(self, X: FloatArray, out: FloatArray) -> FloatArray:
-        """The similarities that :meth:`rescaled_below` takes: above the diagonal of out, and the diagonal, (n,)."""
-        left, diagonal = self.prepare(X), np.empty(len(X))
-        loops().similarity_upper(self, left, np.ascontiguousarray(left.T), out, diagonal)
-        return diagonal
-
-    def similarity_prepared(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """The similarities that :meth:`rescaled` takes, (n, m): left = prepare(X), right = prepare_right(Z)."""
-        check_widths(left.shape[1], right.shape[0])
-        out = np.empty((len(left), right.shape[1]))
-        loops().similarity(self, left, right, out)
-        return out
-
-    def rescaled(self, similarities: FloatArray, bandwidth: float | None, out: FloatArray) -> FloatArray:
-        """k at another bandwidth from this kernel's similarities: distances serve every bandwidth."""
-        loops().rescaled(self, out, similarities, self._factor(bandwidth))
-        return out
-
-    def rescaled_below(self, square: FloatArray, diagonal: FloatArray, bandwidth: float | None) -> FloatArray:
-        """k(X, X) at another bandwidth into the lower triangle of a matrix whose upper one keeps the similarities."""
-        loops().rescaled_below(self, square, diagonal, self._factor(bandwidth))
-        return square
-
-    def _factor(self, bandwidth: float | None) -> float:
-        """The factor of similarities at another bandwidth."""
+    def rescaling(self, bandwidth: float | None) -> float:
+        """What this kernel's similarities are multiplied by at another bandwidth: distances serve every one."""
         ratio = 1.0 if bandwidth is None or self.bandwidth is None else self.bandwidth / bandwidth
         return ratio if self.name == "laplacian" else ratio * ratio
 
@@ -166,7 +139,7 @@ class Kernel:
         Where the kernel has a kink (matern12 and laplacian at x = z, sobolev where features meet) the value
         is half-way between the one-sided derivatives.
         """
-        left, right, out = self.prepare(X), self.prepare_right(Z), np.zeros(X.shape)
+        left, right, out = self.prepare(X), np.ascontiguousarray(self.prepare(Z).T), np.zeros(X.shape)
         check_widths(left.shape[1], right.shape[0])
         loops().gradient(self, left, right, coef, out)
         if self.name != "sobolev":
@@ -180,8 +153,7 @@ class Kernel:
         """sum_ij W_ij dk(s x_i, s x_j) / dlog s_f of every feature f at s = 1, (d,).
 
         W = curvature - (V A' + A V') / 2 with a symmetric curvature, (n, n), and V and A, (n, p), is
-        never formed. ``similar`` has the rows' similarities above its diagonal, see
-        :meth:`similarity_upper`.
+        never formed. ``similar`` has the rows' similarities above its diagonal.
         """
         if self.name in BANDWIDTH_FREE:
             names = ", ".join(name for name in KERNELS if name not in BANDWIDTH_FREE)

@@ -45,29 +45,26 @@ def called(compiled: Any, given: Given | None = None) -> Callable[..., Any]:
 
 
 @loop(fastmath={"contract"})
-def factorise_shifted(diagonal, off, shifts, pivots, below):
-    """D and the subdiagonal of L, T + c I = L D L', for every shift c."""
+def solve_shifted(diagonal, off, shifts, rows, solutions):
+    """(T + c I)^-1 z for every row z and shift c, (p, P, n); returns D and the subdiagonal of L for every shift."""
+    n = diagonal.size
+    pivots, below = np.empty((shifts.size, n)), np.zeros((shifts.size, n))
     for p in range(shifts.size):
         shift, own, under = shifts[p], pivots[p], below[p]
         own[0] = diagonal[0] + shift
-        for m in range(off.size):
+        for m in range(n - 1):
             under[m] = off[m] / own[m]
             own[m + 1] = diagonal[m + 1] + shift - off[m] * under[m]
-
-
-@loop(fastmath={"contract"})
-def solve_shifted(pivots, below, z, solutions):
-    """(T + c I)^-1 z for every shift, by forward and backward substitution."""
-    for p in range(pivots.shape[0]):
-        own, under, x = pivots[p], below[p], solutions[p]
-        n = own.size
-        u = z[0]
-        x[0] = u / own[0]
-        for m in range(1, n):
-            u = z[m] - under[m - 1] * u
-            x[m] = u / own[m]
-        for m in range(n - 2, -1, -1):
-            x[m] -= under[m] * x[m + 1]
+        for q in range(len(rows)):
+            z, x = rows[q], solutions[q, p]
+            u = z[0]
+            x[0] = u / own[0]
+            for m in range(1, n):
+                u = z[m] - under[m - 1] * u
+                x[m] = u / own[m]
+            for m in range(n - 2, -1, -1):
+                x[m] -= under[m] * x[m + 1]
+    return pivots, below
 
 
 @loop(fastmath={"contract"})

@@ -88,12 +88,11 @@ def solve_path(
         for i in range(n):
             gram[i, : i + 1] *= root[: i + 1] * root[i]
     T = tridiagonalise(gram)
-    z = T.rotate(np.array([y if root is None else root * y]), transpose=True)[0]
+    z = T.rotate(np.array([y if root is None else root * y]), transpose=True)
 
     ridge = penalties * (n if weights is None else weights.sum())
-    pivots, below = shifted_factors(T, ridge)
     coef = np.empty((len(ridge), n))
-    solve_shifted(pivots, below, z, coef)
+    pivots, below = solve_shifted(T.diagonal, T.off, ridge, z, coef[None])
     T.rotate(coef, transpose=False)
     if root is not None:
         coef *= root
@@ -112,13 +111,3 @@ def solve_path(
         inverse_diagonals(pivots, below, basis, forms)
         leverages[:, start : start + len(block)] = forms
     return Path(penalties, coef, residual, leverages * ridge[:, None], rows)
-
-
-def shifted_factors(T: Tridiagonal, ridges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Factorise T + c for every ridge c: pivots and what stands below them, both (P, n)."""
-    from skewridge.linalg._tridiagonal_compiled import factorise_shifted
-
-    n = len(T.diagonal)
-    pivots, below = np.empty((len(ridges), n)), np.zeros((len(ridges), n))
-    factorise_shifted(T.diagonal, T.off, ridges, pivots, below)
-    return pivots, below

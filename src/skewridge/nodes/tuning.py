@@ -24,7 +24,7 @@ from skewridge.execution.chunked import RowData, Table, prefetch
 from skewridge.execution.context import run, where_it_pays
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
-from skewridge.kernels import BANDWIDTH_FREE, Kernel, make_kernel, median_bandwidth, penalty_rule
+from skewridge.kernels import BANDWIDTH_FREE, Kernel, loops, make_kernel, median_bandwidth, penalty_rule
 from skewridge.linalg.cholesky import Workspace
 from skewridge.linalg.tridiagonal import Path, solve_path
 from skewridge.metrics import every_row_alike, scoring_name
@@ -293,9 +293,11 @@ class Search:
         def along_penalties(node: Any) -> list[Solved]:
             X, y, weights, places = node
             square, found = workspace.square(len(X)), []
-            diagonal = base.similarity_upper(X, square)
+            left, diagonal = base.prepare(X), np.empty(len(X))
+            loops().similarity_upper(base, left, np.ascontiguousarray(left.T), square, diagonal)
             for bandwidth in bandwidths:
-                path = solve_path(base.rescaled_below(square, diagonal, bandwidth), y, penalties, weights, places)
+                loops().rescaled_below(base, square, diagonal, base.rescaling(bandwidth))
+                path = solve_path(square, y, penalties, weights, places)
                 found.append((path.coef, figures(path, weights)))
             return found
 
@@ -334,7 +336,7 @@ class Search:
         X, y, row_weights = self.X[trial.rows], self.y[trial.rows], trial.row_weights * scores[trial.rows]
         solved = [trial.solved[bandwidth] for bandwidth in bandwidths]
         nodes = [ids for ids, _ in trial.nodes[: len(solved[0])]]
-        rights = [base.prepare_right(self.X[ids]) for ids in nodes]
+        rights = [np.ascontiguousarray(base.prepare(self.X[ids]).T) for ids in nodes]
         places = [shared_places(ids, trial.rows)[1] for ids in nodes]
         shape = len(nodes), len(bandwidths), len(self.penalties)
 
@@ -342,12 +344,12 @@ class Search:
             here = slice(start, start + BLOCK_ROWS)
             left, errors = base.prepare(X[here]), np.empty((*shape, len(y[here])))
             for j, right in enumerate(rights):
-                distances = base.similarity_prepared(left, right)
-                values = np.empty_like(distances)
+                distances, values = np.empty((2, len(left), right.shape[1]))
+                loops().similarity(base, left, right, distances)
                 own = slice(*np.searchsorted(places[j], (here.start, here.stop)))
                 for i, bandwidth in enumerate(bandwidths):
                     coef, figures = solved[i][j]
-                    base.rescaled(distances, bandwidth, values)
+                    loops().rescaled(base, values, distances, base.rescaling(bandwidth))
                     np.subtract(y[here], coef @ values.T, out=errors[j, i])
                     if left_out:
                         errors[j, i][:, places[j][own] - start] = figures[:, own]

@@ -90,8 +90,9 @@ def projected_inverse(
     """P of rows with a ridge each, (n, n), and a matrix that keeps the rows' similarities above its diagonal."""
     n = len(Z)
     square, P = np.empty((n, n)), np.empty((n, n))
-    diagonal = kernel.similarity_upper(Z, square)
-    kernel.rescaled_below(square, diagonal, kernel.bandwidth)
+    left, diagonal = kernel.prepare(Z), np.empty(n)
+    loops().similarity_upper(kernel, left, np.ascontiguousarray(left.T), square, diagonal)
+    loops().rescaled_below(kernel, square, diagonal, 1.0)
     add_gram(square, Q - Q.mean(axis=0), trends)  # P removes the mean of Q anyway: less cancels
     square.reshape(-1)[:: n + 1] += ridges
     inverse = inverse_factor(square)

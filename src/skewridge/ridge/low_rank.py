@@ -30,7 +30,7 @@ from skewridge.linalg.cholesky import (
     pivoted_cholesky,
     squared_columns,
 )
-from skewridge.linalg.tridiagonal import shifted_factors, tridiagonalise
+from skewridge.linalg.tridiagonal import tridiagonalise
 
 LARGEST_LOSS = 1e-7  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
@@ -191,13 +191,9 @@ def ridge_path(gram: FloatArray, moments: FloatArray, ridges: FloatArray) -> Flo
     """
     from skewridge.linalg._tridiagonal_compiled import solve_shifted  # compiled on first use
 
-    n = len(gram)
-    T = tridiagonalise(gram)
-    pivots, below = shifted_factors(T, ridges)
-    out = np.empty((len(moments), len(ridges), n))
-    for z, solution in zip(T.rotate(moments.copy(), transpose=True), out, strict=True):
-        solve_shifted(pivots, below, z, solution)
-    return T.rotate(out.reshape(-1, n), transpose=False).reshape(out.shape).transpose(1, 0, 2)
+    T, out = tridiagonalise(gram), np.empty((len(moments), len(ridges), len(gram)))
+    solve_shifted(T.diagonal, T.off, ridges, T.rotate(moments.copy(), transpose=True), out)
+    return T.rotate(out.reshape(-1, len(gram)), transpose=False).reshape(out.shape).transpose(1, 0, 2)
 
 
 def ridge_factor(gram: FloatArray, ridge: float) -> FloatArray:
