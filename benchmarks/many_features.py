@@ -12,12 +12,12 @@ from table import record
 from timing import seconds
 
 from skewridge.kernels import Kernel
-from skewridge.kernels import product as product_module
+from skewridge.kernels import kernel as kernel_module
 
 
 def seconds_from(n_features, X, Z, coef):
     """The seconds of a product when BLAS is used from so many features on."""
-    with patch.object(product_module, "BLAS_FEATURES", n_features):
+    with patch.object(kernel_module, "BLAS_FEATURES", n_features):
         product = Kernel("gaussian", bandwidth=float(np.sqrt(X.shape[1]))).product(Z, coef)
     product(X[:100])  # compile
     return seconds(lambda: product(X), 5)[0]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skewridge.linalg import _tridiagonal_compiled
-from skewridge.linalg.tridiagonal import solve_path, tridiagonalise
+from skewridge.linalg.cholesky import solve_path, tridiagonalise
 from tests import naive
 from tests.linalg import oracle
 

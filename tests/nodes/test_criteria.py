@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skewridge.kernels import Kernel
-from skewridge.linalg.tridiagonal import solve_path
+from skewridge.linalg.cholesky import solve_path
 from skewridge.nodes.partition import PartitionSettings, deal_rows
 from skewridge.nodes.tuning import Search, Trial, cp, error_products, gcv, jackknife_error, mean_risk
 from skewridge.nodes.tuning import pair_risk as pair_risk_of

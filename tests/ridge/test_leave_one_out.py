@@ -191,5 +191,3 @@ def test_what_cannot_be_left_out_is_refused():
         left_out(kernel, Z[:1], Y[:1], 0.1)
     with pytest.raises(ValueError, match="check `weights`"):
         left_out(kernel, Z, Y, 0.1, weights=np.zeros(len(Z)))
-    with pytest.raises(ValueError, match="no scales to learn"):
-        some_kernel("sobolev", Z).scale_gradient(Z, Z, Z, Z, Z)

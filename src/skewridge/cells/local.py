@@ -169,7 +169,7 @@ def fit_table(
     distinct = collapse_rows(X, Y, weights, settings.seed, groups=None if groups is None else groups.labels)
     rows, means = X[distinct.rows], np.average(Y, axis=0, weights=weights)
     forms = learn_forms(rows, distinct.frequencies)
-    if len(distinct) < 2 or not len(forms.columns) or constant_outputs(distinct.Y).all():
+    if len(distinct) < 2 or not len(forms) or constant_outputs(distinct.Y).all():
         return TableFit(forms, distinct, means, None, distinct.means_of_others(Y))
     sample = Sample(
         Z=forms(rows),

@@ -42,6 +42,10 @@ class FeatureForms(PicklesFields):
     knots: tuple[FloatArray, ...]
     scores: tuple[FloatArray, ...]
 
+    def __len__(self) -> int:
+        """The number of forms, D."""
+        return len(self.columns)
+
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return the forms of rows, (n, D)."""
         if X.ndim != 2 or X.shape[1] != self.n_columns:

@@ -25,8 +25,7 @@ from skewridge.execution.context import run, where_it_pays
 from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, loops, make_kernel, median_bandwidth, penalty_rule
-from skewridge.linalg.cholesky import Workspace
-from skewridge.linalg.tridiagonal import Path, solve_path
+from skewridge.linalg.cholesky import Path, Workspace, solve_path
 from skewridge.metrics import every_row_alike, scoring_name
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
 from skewridge.response.allocation import allocate

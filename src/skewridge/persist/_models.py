@@ -82,7 +82,7 @@ record(
     "features.forms:FeatureForms",
     """n_columns: length d; columns: int[D] < d; ranked: bool[D]
     knots: tuple of float[*]; scores: tuple of float[*]""",
-    lambda forms: len(forms.knots) == len(forms.scores) == len(forms.columns),
+    lambda forms: len(forms.knots) == len(forms.scores) == len(forms),
     lambda forms: all(len(knots) == len(own) > 1 for knots, own in zip(forms.knots, forms.scores, strict=True)),
     lambda forms: _ascending(*forms.knots),
 )
@@ -272,7 +272,7 @@ record(
     "level_one: GlobalModel; forms: FeatureForms; locals: tuple of LocalModel; mean: number; spread: number > 0",
     lambda levels: {len(model.means) for model in (levels.level_one, *levels.locals)} == {1},
     lambda levels: _width(levels.level_one.transform) == _width(levels.forms),
-    lambda levels: all(model.used.max(initial=-1) < len(levels.forms.columns) for model in levels.locals),
+    lambda levels: all(model.used.max(initial=-1) < len(levels.forms) for model in levels.locals),
     lambda levels: len(levels.locals) > 0 and _n_trends(levels) > 0,
     lambda levels: all(model.cells.slopes.shape[1] == _n_trends(levels) for model in levels.locals),
     alone=True,
@@ -310,7 +310,7 @@ ESTIMATORS["LocalKernelRidge"] = Estimator(
     _model: LocalModel | None; _means: float[p]; {LEFT_OUT}""",
     (
         lambda model: model._forms.n_columns == model.n_features_in_,
-        lambda model: model._model is None or model._model.used.max(initial=-1) < len(model._forms.columns),
+        lambda model: model._model is None or model._model.used.max(initial=-1) < len(model._forms),
         lambda model: len(model._means) == 1 and (model._model is None or len(model._model.means) == 1),
         lambda model: len(model._left_out) == 3,
         _errors_hold,

@@ -73,7 +73,10 @@ def leave_one_out(
     loss = share * float(np.sum(w[:, None] * errors**2))
     scales = np.zeros(Z.shape[1])
     if kernel.name not in BANDWIDTH_FREE:
-        scales = 2.0 * share * kernel.scale_gradient(Z, similar, C, V, A)
+        left = kernel.prepare(Z)
+        right, v, a = (np.ascontiguousarray(own.T) for own in (left, V, A))
+        loops().scale_gradient(kernel, left, right, similar, C, v, a, scales)
+        scales *= 2.0 * share
     by_ridge = np.sum((C.diagonal() - np.sum(V * A, axis=1)) / sample.frequencies)
     by_trend = np.sum(Q * (C @ Q), axis=0) - np.sum((Q.T @ V) * (Q.T @ A), axis=1)
     gradient = np.concatenate([scales, [2.0 * share * ridge * float(by_ridge)], 2.0 * share * trends * by_trend])

@@ -29,8 +29,8 @@ from skewridge.linalg.cholesky import (
     lower_solve,
     pivoted_cholesky,
     squared_columns,
+    tridiagonalise,
 )
-from skewridge.linalg.tridiagonal import tridiagonalise
 
 LARGEST_LOSS = 1e-7  # of the penalty: the share that rounding may add to it before sums are whitened late
 MANY = 2_000  # centres from which pivoting, which waits for memory, is avoided where it can be
