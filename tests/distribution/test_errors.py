@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import genpareto
 
-from skewridge.distribution.errors import cramer_von_mises, fit_pareto, shape_of
+from skewridge.distribution.errors import cramer_von_mises, error_distribution, fit_pareto
 
 ALL = np.array([-np.inf, np.inf])
 
@@ -12,15 +12,15 @@ ALL = np.array([-np.inf, np.inf])
 def one_slice(errors, weights=None):
     order = np.argsort(errors)
     weights = np.ones(len(errors)) if weights is None else weights
-    return shape_of(ALL, np.array([0, len(errors)]), np.asarray(errors)[order], weights[order])
+    return error_distribution(ALL, np.array([0, len(errors)]), np.asarray(errors)[order], weights[order])
 
 
-def quantile(shape, levels):
-    return shape.quantile(np.zeros(1), np.atleast_2d(levels))[0]
+def quantile(distribution, levels):
+    return distribution.quantile(np.zeros(1), np.atleast_2d(levels))[0]
 
 
-def cdf(shape, errors):
-    return shape.cdf(np.zeros(1), np.atleast_2d(errors))[0]
+def cdf(distribution, errors):
+    return distribution.cdf(np.zeros(1), np.atleast_2d(errors))[0]
 
 
 def test_the_ith_of_n_errors_stands_at_i_over_n_plus_1():
@@ -29,21 +29,21 @@ def test_the_ith_of_n_errors_stands_at_i_over_n_plus_1():
 
 
 def test_few_errors_know_no_level_beyond_them():
-    shape = one_slice(np.arange(19.0))
-    assert shape.known_levels == pytest.approx((0.05, 0.95))
-    assert (shape.low, shape.high) == (None, None)
-    assert cdf(shape, [-1.0, 18.0, 19.0]).tolist() == [0.0, 1.0, 1.0]
+    distribution = one_slice(np.arange(19.0))
+    assert distribution.known_levels == pytest.approx((0.05, 0.95))
+    assert (distribution.low, distribution.high) == (None, None)
+    assert cdf(distribution, [-1.0, 18.0, 19.0]).tolist() == [0.0, 1.0, 1.0]
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1000), n=st.integers(5, 1500), heavy=st.booleans())
 def test_quantiles_ascend_and_probabilities_undo_them(seed, n, heavy):
     random = np.random.default_rng(seed)
-    shape = one_slice(random.standard_t(2, n) if heavy else random.normal(size=n))
-    levels = np.linspace(*shape.known_levels, 203)[1:-1]
-    found = quantile(shape, levels)
+    distribution = one_slice(random.standard_t(2, n) if heavy else random.normal(size=n))
+    levels = np.linspace(*distribution.known_levels, 203)[1:-1]
+    found = quantile(distribution, levels)
     assert np.all(np.diff(found) >= 0)
-    assert cdf(shape, found) == pytest.approx(levels, abs=1e-9)
+    assert cdf(distribution, found) == pytest.approx(levels, abs=1e-9)
 
 
 def test_weights_are_copies():
@@ -61,8 +61,8 @@ def test_the_shared_tail_halves_the_error_of_a_slices_far_quantile():
     fitted, plain = [], []
     for seed in range(10):
         parts = [np.sort(unit * own) for unit, own in zip(units, draws(seed), strict=True)]
-        shape = shape_of(edges, starts, np.concatenate(parts), np.ones(10_000))
-        found = shape.quantile(np.arange(20) - 0.5, np.full((20, 1), 0.999))[:, 0]
+        distribution = error_distribution(edges, starts, np.concatenate(parts), np.ones(10_000))
+        found = distribution.quantile(np.arange(20) - 0.5, np.full((20, 1), 0.999))[:, 0]
         fitted.append(found / (units * truth) - 1.0)
         plain.append([np.quantile(part, 0.999) / (unit * truth) - 1.0 for part, unit in zip(parts, units, strict=True)])
     assert np.sqrt(np.mean(np.square(fitted))) < 0.5 * np.sqrt(np.mean(np.square(plain)))
@@ -76,15 +76,15 @@ def test_slices_share_the_shape_and_keep_their_scale():
     random = np.random.default_rng(2)
     parts = [np.sort(unit * random.standard_t(4, 3000)) for unit in (1.0, 5.0)]
     edges, starts = np.array([-np.inf, 0.0, np.inf]), np.array([0, 3000, 6000])
-    shape = shape_of(edges, starts, np.concatenate(parts), np.ones(6000))
-    assert len(shape.slices) == 2
-    assert shape.high.units[1] == pytest.approx(5.0 * shape.high.units[0], rel=0.1)
+    distribution = error_distribution(edges, starts, np.concatenate(parts), np.ones(6000))
+    assert len(distribution.slices) == 2
+    assert distribution.high.slice_scales[1] == pytest.approx(5.0 * distribution.high.slice_scales[0], rel=0.1)
     p = np.array([[0.999, 0.9999]])
-    for row, (start, unit) in enumerate(zip(shape.high.starts, shape.high.units, strict=True)):
-        law = genpareto(shape.high.shape, loc=start, scale=unit * shape.high.scale)
-        found = shape.quantile(np.array([row - 0.5]), p)
-        assert found == pytest.approx(law.isf((1.0 - p) / shape.high.share), rel=1e-9)
-        assert shape.cdf(np.array([row - 0.5]), found) == pytest.approx(p, rel=1e-12)
+    for row, (start, unit) in enumerate(zip(distribution.high.thresholds, distribution.high.slice_scales, strict=True)):
+        law = genpareto(distribution.high.shape, loc=start, scale=unit * distribution.high.scale)
+        found = distribution.quantile(np.array([row - 0.5]), p)
+        assert found == pytest.approx(law.isf((1.0 - p) / distribution.high.share), rel=1e-9)
+        assert distribution.cdf(np.array([row - 0.5]), found) == pytest.approx(p, rel=1e-12)
 
 
 def pareto_draws(shape, n, seed):
@@ -105,13 +105,13 @@ def test_the_fit_is_that_of_scipy(shape):
 def test_quantiles_and_probabilities_are_those_of_the_law(shape):
     found = fit_pareto(pareto_draws(shape, 300, 2), np.ones(300))
     p = np.array([1.0, 0.5, 0.01, 1e-6])
-    assert found.quantile(p) == pytest.approx(genpareto.isf(p, found.shape, scale=found.scale), rel=1e-9, abs=1e-12)
-    assert found.exceeded(found.quantile(p)) == pytest.approx(p, rel=1e-9)
+    assert found.isf(p) == pytest.approx(genpareto.isf(p, found.shape, scale=found.scale), rel=1e-9, abs=1e-12)
+    assert found.sf(found.isf(p)) == pytest.approx(p, rel=1e-9)
 
 
 def test_beyond_the_end_of_a_negative_shape_nothing_exceeds():
     found = fit_pareto(pareto_draws(-0.4, 500, 3), np.ones(500))
-    assert found.exceeded(np.array([-found.scale / found.shape * 1.001])) == 0.0
+    assert found.sf(np.array([-found.scale / found.shape * 1.001])) == 0.0
 
 
 def test_weights_of_excesses_are_copies():

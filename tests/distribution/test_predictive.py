@@ -27,13 +27,13 @@ def rained(n=4000, seed=0):
 
 def mixed(f, y, new):
     masses = point_masses(f, y, np.ones(len(y)), ALL, np.ones(len(y)), "fresh")
-    return PredictiveDistribution(new, np.ones(len(new)), masses.rest.shape, masses, low=0.0)
+    return PredictiveDistribution(new, np.ones(len(new)), masses.rest.distribution, masses, low=0.0)
 
 
 class TestWithoutPointMasses:
     def test_rows_shift_and_scale_one_distribution(self):
-        shape = calibrated().shape
-        found = PredictiveDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), shape)
+        errors = calibrated().distribution
+        found = PredictiveDistribution(np.array([0.0, 10.0]), np.array([1.0, 2.0]), errors)
         levels = np.array([0.1, 0.5, 0.999])
         q = found.quantile(levels)
         assert q[1] == pytest.approx(10.0 + 2.0 * q[0])
@@ -41,7 +41,7 @@ class TestWithoutPointMasses:
         assert found.sf(10.0) == pytest.approx(1.0 - found.cdf(10.0))
 
     def test_mean_sd_and_draws_agree(self):
-        found = PredictiveDistribution(np.array([3.0]), np.array([2.0]), calibrated().shape)
+        found = PredictiveDistribution(np.array([3.0]), np.array([2.0]), calibrated().distribution)
         drawn = found.sample(20_000, random_state=0)
         assert drawn.shape == (1, 20_000)
         assert found.mean() == pytest.approx(drawn.mean(axis=1), abs=0.06)
@@ -50,18 +50,18 @@ class TestWithoutPointMasses:
         assert found.expected(lambda y: y**2) == pytest.approx(found.mean() ** 2 + found.sd() ** 2)
 
     def test_many_rows_are_taken_in_blocks(self, monkeypatch):
-        one = PredictiveDistribution(np.arange(50.0), np.ones(50), calibrated().shape)
+        one = PredictiveDistribution(np.arange(50.0), np.ones(50), calibrated().distribution)
         whole = one.quantile([0.2, 0.7])
         monkeypatch.setattr("skewridge.distribution.predictive.BLOCK", 7)
         assert np.array_equal(one.quantile([0.2, 0.7]), whole)
 
     def test_given_bounds_hold(self):
-        found = PredictiveDistribution(np.zeros(1), np.ones(1), calibrated().shape, None, low=-0.5, high=1.0)
+        found = PredictiveDistribution(np.zeros(1), np.ones(1), calibrated().distribution, None, low=-0.5, high=1.0)
         assert found.quantile([0.001, 0.999])[0].tolist() == [-0.5, 1.0]
         assert found.cdf([-0.6, 1.0])[0].tolist() == [0.0, 1.0]
 
     def test_what_is_asked_for_is_checked(self):
-        found = PredictiveDistribution(np.zeros(2), np.ones(2), calibrated().shape)
+        found = PredictiveDistribution(np.zeros(2), np.ones(2), calibrated().distribution)
         with pytest.raises(ValueError, match=r"levels must lie above 0 and below 1; got 1.5"):
             found.quantile([0.5, 1.5])
         with pytest.raises(ValueError, match="t must be numbers; got nan at place 0"):
@@ -143,7 +143,7 @@ class TestPointMasses:
         f = random.random(4000)
         y = np.minimum(f + 0.2 * random.normal(size=4000), 1.0)
         masses = point_masses(f, y, np.ones(4000), ALL, np.ones(4000), "fresh")
-        found = PredictiveDistribution(f, np.ones(4000), masses.rest.shape, masses, high=1.0)
+        found = PredictiveDistribution(f, np.ones(4000), masses.rest.distribution, masses, high=1.0)
         at_cap = 1.0 - found.cdf(1.0 - 1e-9)
         assert masses.values.tolist() == [1.0]
         assert at_cap.mean() == pytest.approx(np.mean(y == 1.0), abs=0.01)

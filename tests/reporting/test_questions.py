@@ -28,7 +28,7 @@ class Exponential:
 class Forecaster:
     """A model that predicts its first column, with intervals of one width and errors that it knows."""
 
-    calibration_ = type("Calibration", (), {"shape": type("Shape", (), {"high": None})})()
+    calibration_ = type("Calibration", (), {"distribution": type("Distribution", (), {"high": None})})()
 
     def __init__(self, half=1.645):
         self.half = half

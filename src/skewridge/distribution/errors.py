@@ -35,8 +35,8 @@ class ParetoTail:
     """A generalised Pareto law of what exceeds a threshold, fitted to n_rows excesses by maximum likelihood.
 
     shape is 0 for the exponential law, 1/a for a Pareto law with index a, and below 0 where there is an end; shape_low
-    and shape_high are its 95% interval by profile likelihood. In slice j, errors exceed starts[j] with probability
-    share, and the excess has scale times units[j].
+    and shape_high are its 95% interval by profile likelihood. In slice j, errors exceed thresholds[j] with probability
+    share, and the excess has scale times slice_scales[j].
     """
 
     shape: float
@@ -44,19 +44,19 @@ class ParetoTail:
     shape_high: float
     n_rows: float
     scale: float
-    units: FloatArray
-    starts: FloatArray
+    slice_scales: FloatArray
+    thresholds: FloatArray
     share: float = 1.0
 
-    def quantile(self, exceeded: FloatArray, slices: IntArray | int = 0) -> FloatArray:
+    def isf(self, exceeded: FloatArray, slices: IntArray | int = 0) -> FloatArray:
         """The error of such slices that is exceeded with such probabilities, at most ``share``."""
         logs, straight = -np.log(exceeded / self.share), abs(self.shape) < _STRAIGHT
         excess = self.scale * logs if straight else self.scale * np.expm1(self.shape * logs) / self.shape
-        return self.starts[slices] + self.units[slices] * excess
+        return self.thresholds[slices] + self.slice_scales[slices] * excess
 
-    def exceeded(self, errors: FloatArray, slices: IntArray | int = 0) -> FloatArray:
+    def sf(self, errors: FloatArray, slices: IntArray | int = 0) -> FloatArray:
         """P(error > e) in such slices, for e from the threshold on."""
-        z = (errors - self.starts[slices]) / self.units[slices] / self.scale
+        z = (errors - self.thresholds[slices]) / self.slice_scales[slices] / self.scale
         if abs(self.shape) < _STRAIGHT:
             return self.share * np.exp(-z)
         with np.errstate(divide="ignore"):
@@ -64,7 +64,7 @@ class ParetoTail:
 
 
 @dataclass(frozen=True)
-class ErrorShape:
+class ErrorDistribution:
     """The distribution of n_rows errors in every slice of the prediction, with edges (g + 1,).
 
     A slice is its errors (k,), which increase, and the level of each, (k,). The shared tails low, of the errors'
@@ -87,7 +87,7 @@ class ErrorShape:
         for sign, tail, exceeded in ((1.0, self.high, 1.0 - levels), (-1.0, self.low, levels)):
             if tail is not None:
                 beyond = exceeded < tail.share
-                out[beyond] = sign * tail.quantile(exceeded[beyond], labels[beyond.nonzero()[0]])
+                out[beyond] = sign * tail.isf(exceeded[beyond], labels[beyond.nonzero()[0]])
         return out
 
     def cdf(self, prediction: FloatArray, errors: FloatArray) -> FloatArray:
@@ -95,27 +95,30 @@ class ErrorShape:
         labels = slice_labels(prediction, self.edges)
         out = np.empty(errors.shape)
         for label in np.unique(labels):
-            known, levels = self.slices[label]
-            inside = np.interp(errors[labels == label], known, levels, left=0.0)
-            out[labels == label] = np.where(errors[labels == label] >= known[-1], 1.0, inside)
+            own_errors, levels = self.slices[label]
+            inside = np.interp(errors[labels == label], own_errors, levels, left=0.0)
+            out[labels == label] = np.where(errors[labels == label] >= own_errors[-1], 1.0, inside)
         for sign, tail in ((1.0, self.high), (-1.0, self.low)):
             if tail is not None:
-                beyond = sign * errors > tail.starts[labels][:, None]
-                exceeded = tail.exceeded(sign * errors[beyond], labels[beyond.nonzero()[0]])
+                beyond = sign * errors > tail.thresholds[labels][:, None]
+                exceeded = tail.sf(sign * errors[beyond], labels[beyond.nonzero()[0]])
                 out[beyond] = 1.0 - exceeded if sign > 0.0 else exceeded
         return out
 
     @cached_property
     def known_levels(self) -> tuple[float, float]:
-        """The least and the largest level that errors tell of: any, where there are tails."""
+        """The least and the largest of the levels the errors support: any, where there are tails."""
         least = 0.0 if self.low is not None else max(levels[0] for _, levels in self.slices)
         largest = 1.0 if self.high is not None else min(levels[-1] for _, levels in self.slices)
         return float(least), float(largest)
 
 
-def shape_of(edges: FloatArray, starts: IntArray, errors: FloatArray, weights: FloatArray) -> ErrorShape:
-    """Return the distribution of errors of such weights, (n,); those of a slice begin at its starts, (l + 1,) as edges.
+def error_distribution(
+    edges: FloatArray, starts: IntArray, errors: FloatArray, weights: FloatArray
+) -> ErrorDistribution:
+    """Return the distribution of errors by slices of the prediction.
 
+    edges, starts (l + 1,); errors, weights (n,): those of slice j are errors[starts[j]:starts[j + 1]], in any order.
     Neighbours are joined until each has a twentieth of the rows. Fewer than 500 rows are one slice: they are too few
     for a tail.
 
@@ -123,8 +126,8 @@ def shape_of(edges: FloatArray, starts: IntArray, errors: FloatArray, weights: F
     --------
     >>> import numpy as np
     >>> errors = np.random.default_rng(0).normal(size=4000)
-    >>> shape = shape_of(np.array([-np.inf, np.inf]), np.array([0, 4000]), errors, np.ones(4000))
-    >>> shape.quantile(np.zeros(1), np.array([[0.5, 0.999]])).round() + 0.0
+    >>> found = error_distribution(np.array([-np.inf, np.inf]), np.array([0, 4000]), errors, np.ones(4000))
+    >>> found.quantile(np.zeros(1), np.array([[0.5, 0.999]])).round() + 0.0
     array([[0., 3.]])
     """
     total = float(weights.sum())
@@ -138,14 +141,15 @@ def shape_of(edges: FloatArray, starts: IntArray, errors: FloatArray, weights: F
     slices = tuple(_at_levels(*part) for part in parts)
     mirrored = [(-own[::-1], 1.0 - levels[::-1]) for own, levels in slices]
     low = _fit_tail([(-own, counts) for own, counts in parts], mirrored)
-    return ErrorShape(edges[[*first, -1]], slices, total, low, _fit_tail(parts, slices))
+    return ErrorDistribution(edges[[*first, -1]], slices, total, low, _fit_tail(parts, slices))
 
 
 def _at_levels(errors: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sorted errors at levels i / (n + 1); one of weight 2 stands at two levels."""
+    """Sorted errors, (2k,), at levels i / (n + 1), (2k,): each of the k at the first and the last of its own levels."""
     order = np.argsort(errors, kind="stable")
     own = weights[order]
     below = np.cumsum(own) - own
+    # w copies have the ranks 1 to w after those below; with a weight under 1 both are the middle, (1 + w) / 2
     first, last = below + np.minimum(1.0, (1.0 + own) / 2.0), below + np.maximum(own, (1.0 + own) / 2.0)
     levels = np.column_stack([first, last]).ravel() / (own.sum() + 1.0)
     return np.repeat(errors[order], 2), levels
@@ -156,24 +160,25 @@ def _fit_tail(
 ) -> ParetoTail | None:
     """The upper tail of errors and weights by slices: the largest share that a Pareto law fits, else the smallest.
 
-    The unit of a slice is its median excess, drawn to what is usual in slices as wide from the median to the threshold.
+    A slice's scale is its median excess, drawn to what is usual in slices as wide from the median to the threshold.
     """
     found = None
     for share in TAIL_SHARES:
-        middles, starts = np.array([np.interp([0.5, 1.0 - share], levels, own) for own, levels in slices]).T
-        beyond = [(e[e > start] - start, w[e > start]) for (e, w), start in zip(parts, starts, strict=True)]
+        medians, thresholds = np.array([np.interp([0.5, 1.0 - share], levels, own) for own, levels in slices]).T
+        beyond = [(e[e > t] - t, w[e > t]) for (e, w), t in zip(parts, thresholds, strict=True)]
         weights = np.concatenate([w for _, w in beyond])
         if weights.sum() < FEWEST_BEYOND:
             break
-        wide = np.where(starts > middles, starts - middles, (starts - middles).max() or 1.0)
+        widths = thresholds - medians
+        wide = np.where(thresholds > medians, widths, widths.max() or 1.0)
         relative = [e / width for (e, _), width in zip(beyond, wide, strict=True)]
         usual = weighted_median(np.concatenate(relative), weights)
         own = [weighted_median(e, w) if len(w) else usual for e, (_, w) in zip(relative, beyond, strict=True)]
         rows = np.array([w.sum() for _, w in beyond])
-        units = wide * ((rows * np.array(own) + PRIOR_ROWS * usual) / (rows + PRIOR_ROWS))
-        excess = np.concatenate([e / unit for (e, _), unit in zip(beyond, units, strict=True)])
+        slice_scales = wide * ((rows * np.array(own) + PRIOR_ROWS * usual) / (rows + PRIOR_ROWS))
+        excess = np.concatenate([e / scale for (e, _), scale in zip(beyond, slice_scales, strict=True)])
         law = fit_pareto(excess, weights)
-        found = replace(law, units=units, starts=starts, share=share)
+        found = replace(law, slice_scales=slice_scales, thresholds=thresholds, share=share)
         if cramer_von_mises(law, excess, weights) <= FAR_FROM_PARETO:
             break
     return found
@@ -195,37 +200,37 @@ def fit_pareto(excess: FloatArray, weights: FloatArray) -> ParetoTail:
 
     def profile(shape: float) -> tuple[float, float]:
         """The least negative log-likelihood of a shape, and the scale where it is reached."""
-        least = max(1e-3, -shape * float(x.max()) * (1.0 + 1e-9))
+        smallest_scale = max(1e-3, -shape * float(x.max()) * (1.0 + 1e-9))
 
         def loss(log_scale: float) -> float:
             z = x / np.exp(log_scale)
             ratios = z if abs(shape) < _STRAIGHT else np.log1p(shape * z) / shape
             return total * log_scale + (1.0 + shape) * float(weights @ ratios)
 
-        ends = np.log(least), np.log(max(20.0, 2.0 * least))
+        ends = np.log(smallest_scale), np.log(max(20.0, 2.0 * smallest_scale))
         found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-6})
         return float(found.fun), float(np.exp(found.x))
 
     bounds = LEAST_SHAPE, LARGEST_SHAPE
     found = minimize_scalar(lambda value: profile(value)[0], bounds=bounds, method="bounded", options={"xatol": 1e-5})
     shape = float(found.x)
-    least, scale = profile(shape)
+    minimum, scale = profile(shape)
 
     def above(value: float) -> float:
-        return 2.0 * (profile(value)[0] - least) - CHI_SQUARED
+        return 2.0 * (profile(value)[0] - minimum) - CHI_SQUARED
 
     ends = LEAST_SHAPE - 0.5, LARGEST_SHAPE + 1.0
     low, high = (end if above(end) <= 0.0 else float(brentq(above, shape, end, xtol=1e-4)) for end in ends)
-    return ParetoTail(shape, low, high, total, unit * scale, units=np.ones(1), starts=np.zeros(1))
+    return ParetoTail(shape, low, high, total, unit * scale, slice_scales=np.ones(1), thresholds=np.zeros(1))
 
 
 def cramer_von_mises(tail: ParetoTail, excess: FloatArray, weights: FloatArray) -> float:
     """The Cramer-von Mises distance of excesses from a tail: about 0.15 is exceeded in a twentieth of true fits."""
     order = np.argsort(excess, kind="stable")
     own, total = weights[order], float(weights.sum())
-    stated = 1.0 - tail.exceeded(excess[order])
-    seen = (np.cumsum(own) - own / 2.0) / total
-    return float(np.sum(own * (stated - seen) ** 2) + 1.0 / (12.0 * total))
+    fitted = 1.0 - tail.sf(excess[order])
+    empirical = (np.cumsum(own) - own / 2.0) / total
+    return float(np.sum(own * (fitted - empirical) ** 2) + 1.0 / (12.0 * total))
 
 
 def join_slices(counts: FloatArray, needed: float) -> list[int]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import check_real
-from skewridge.distribution.errors import FEWEST_ROWS, ErrorShape, join_slices, shape_of
+from skewridge.distribution.errors import FEWEST_ROWS, ErrorDistribution, error_distribution, join_slices
 from skewridge.execution.chunked import RowData
 from skewridge.features.scaling import common_error, weighted_median
 from skewridge.response.candidates import N_FOLDS
@@ -92,9 +92,9 @@ class Calibration:
         return Bands(self.edges[[*first, -1]], ends[0], ends[1], rows)
 
     @cached_property
-    def shape(self) -> ErrorShape:
+    def distribution(self) -> ErrorDistribution:
         """The distribution of the errors, slice by slice."""
-        return shape_of(self.edges, self.starts, self.errors, self.weights)
+        return error_distribution(self.edges, self.starts, self.errors, self.weights)
 
     def rows_needed(self, coverage: float) -> int:
         """Return how many rows a finite interval needs."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from skewridge._typing import FloatArray, IntArray, RandomState
 from skewridge._validation import check_plain
-from skewridge.distribution.errors import ErrorShape
+from skewridge.distribution.errors import ErrorDistribution
 from skewridge.distribution.intervals import Calibration, calibration_of
 from skewridge.response.slices import slice_labels
 
@@ -76,12 +76,12 @@ class PredictiveDistribution:
     arrays (L,): results are (n,) or (n, L).
 
     y stays between low and high, and on the grid of such an origin and step, such as whole numbers; the step is 0 where
-    there is none. shape is None where y has point masses alone.
+    there is none. errors is None where y has point masses alone.
     """
 
     prediction: FloatArray
     scale: FloatArray
-    shape: ErrorShape | None
+    errors: ErrorDistribution | None
     masses: PointMasses | None = None
     low: float = -np.inf
     high: float = np.inf
@@ -189,32 +189,32 @@ class PredictiveDistribution:
 
     def _smooth_quantile(self, levels: FloatArray) -> FloatArray:
         """Quantiles by errors alone, between point masses that are ends of y."""
-        assert self.shape is not None
+        assert self.errors is not None
         low, high = self._cut
         inner = np.clip(low + levels * (high - low), TINY, 1.0 - EPS)
-        errors = self.shape.quantile(self.prediction, inner)
+        errors = self.errors.quantile(self.prediction, inner)
         return self.prediction[:, None] + self.scale[:, None] * errors
 
-    def _error_cdf(self, shape: ErrorShape, t: FloatArray) -> FloatArray:
-        return shape.cdf(self.prediction, (t - self.prediction[:, None]) / self.scale[:, None])
+    def _error_cdf(self, errors: ErrorDistribution, t: FloatArray) -> FloatArray:
+        return errors.cdf(self.prediction, (t - self.prediction[:, None]) / self.scale[:, None])
 
     def _smooth_cdf(self, t: FloatArray) -> FloatArray:
         """P(y <= t) by errors alone, between point masses that are ends of y."""
-        if self.shape is None:
+        if self.errors is None:
             return np.zeros(t.shape)
         low, high = self._cut
-        return np.clip((self._error_cdf(self.shape, t) - low) / (high - low), 0.0, 1.0)
+        return np.clip((self._error_cdf(self.errors, t) - low) / (high - low), 0.0, 1.0)
 
     @cached_property
     def _cut(self) -> tuple[FloatArray, FloatArray]:
         """The levels of errors that lead beyond ends of y, (n, 1) each, where these ends are point masses."""
         low, high = np.zeros((len(self), 1)), np.ones((len(self), 1))
-        if self.masses is None or self.shape is None:
+        if self.masses is None or self.errors is None:
             return low, high
         if self.masses.values[0] == self.low:
-            low = self._error_cdf(self.shape, low + self.low)
+            low = self._error_cdf(self.errors, low + self.low)
         if self.masses.values[-1] == self.high:
-            high = self._error_cdf(self.shape, np.full_like(high, self.high))
+            high = self._error_cdf(self.errors, np.full_like(high, self.high))
         narrow = high - low < NARROW
         return np.where(narrow, 0.0, low), np.where(narrow, 1.0, high)
 
@@ -232,7 +232,7 @@ class PredictiveDistribution:
             below = below + shares[:, [place]]
             passed = np.where(levels > reached, below, passed)
         between = np.isnan(out)
-        if self.shape is None:  # rounding left a level above the last one
+        if self.errors is None:  # rounding left a level above the last one
             out[between] = masses.values[-1]
             return out
         inner = (levels - passed) / np.where(left > 0.0, left, 1.0)

@@ -195,9 +195,9 @@ class IntervalMixin:
             )
         model = self._error_model
         rest = self.calibration_ if model.masses is None else model.masses.rest
-        shape = None if rest is None else rest.shape
+        errors = None if rest is None else rest.distribution
         limits = model.low, model.high, model.origin, model.step
-        return PredictiveDistribution(prediction, scale, shape, model.masses, *limits)
+        return PredictiveDistribution(prediction, scale, errors, model.masses, *limits)
 
     def predict_quantiles(self, X: Any, levels: Any = (0.05, 0.5, 0.95)) -> FloatArray:
         """Return quantiles of y: the least value that y stays below, or at, with probability ``level``.
@@ -214,7 +214,7 @@ class IntervalMixin:
         asked = check_levels(levels)
         found = self.predict_distribution(X)
         if self._error_model.masses is None:  # of point masses any level is known
-            least, largest = self.calibration_.shape.known_levels
+            least, largest = self.calibration_.distribution.known_levels
             odd = np.atleast_1d(asked)[(np.atleast_1d(asked) < least) | (np.atleast_1d(asked) > largest)]
             if len(odd):
                 raise ValueError(

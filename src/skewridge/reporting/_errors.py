@@ -369,7 +369,7 @@ def _likely(case: ReportInput) -> Data:
 
     thresholds = np.unique(np.quantile(case.y_ref, LEVELS))
     stated = every.sf(thresholds)
-    tail = case.forecaster.calibration_.shape.high  # None where errors are too few for one
+    tail = case.forecaster.calibration_.distribution.high  # None where errors are too few for one
     names = ("shape", "shape_low", "shape_high", "share", "n_rows")
     return {
         "coverage": COVERAGE,
