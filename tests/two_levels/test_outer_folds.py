@@ -156,14 +156,15 @@ def test_replicates_of_one_x_are_assigned_to_different_folds():
 def test_replicates_are_predicted_by_fits_without_them_and_every_row_gets_their_mean():
     X, y = discrete_table()
     rows, folds = outer_rows(X, y)
-    values = np.arange(float(folds.pairs.sum()))
-    by_fold = np.full(folds.pairs.shape, np.nan)
-    by_fold[folds.pairs] = values
+    pairs = folds.left_out > 0
+    values = np.arange(float(pairs.sum()))
+    by_fold = np.full(pairs.shape, np.nan)
+    by_fold[pairs] = values
     fold = np.argmax(folds.counts, axis=1)
     expected = by_fold[folds.distinct.member, fold]
     np.testing.assert_array_equal(folds.by_row(values), expected)
-    means = np.full(folds.pairs.shape, np.nan)
-    means[folds.pairs] = folds.means(rows, y)
+    means = np.full(pairs.shape, np.nan)
+    means[pairs] = folds.means(rows, y)
     member = folds.distinct.member
     own = (member == member[5]) & (fold == fold[5])
     assert means[member[5], fold[5]] == pytest.approx(y[own].mean())

@@ -10,7 +10,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.choose import CenterTuning, Choice, choose_for, describe, scale_kernel
 from skewridge.centers.cross_validation import Candidate, cross_validator
-from skewridge.centers.fit import N_PARTS, GlobalModel, fit_halves, left_out_values
+from skewridge.centers.fit import N_PARTS, GlobalModel, as_predictor, fit_halves, left_out_values
 from skewridge.centers.rows import CenterSettings, TrainingRows, training_rows
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.chunked import RowData, prefetch, through
@@ -131,19 +131,9 @@ def _first_values(rows: TrainingRows, settings: CenterSettings) -> FloatArray:
     candidates = (Candidate(FIRST_KERNEL, m, adapt, bandwidth) for m, adapt in FIRST_CANDIDATES)
     best = min(map(validate, candidates), key=lambda score: score.risk)
     kernel = make_kernel(FIRST_KERNEL, validate.X, bandwidth, settings.degree)
-    drawn, basis, sums = validate.summed(best.candidate, kernel)
+    drawn, basis, sums, _ = validate.summed(best.candidate, kernel)
     models = [
-        GlobalModel(
-            transform=standard,
-            centers=basis.centers,
-            coef=basis.dual(beta[0]),
-            kernel=kernel,
-            intercepts=intercepts,
-            low=rows.low,
-            high=rows.high,
-            means=rows.means,
-            units=rows.units,
-        )
+        as_predictor(basis, beta[0], intercepts, rows, standard)
         for beta, intercepts in validate.fold_fits(drawn, basis, sums, np.array([best.penalty]))
     ]
     Z, folds = through(standard, rows.X), rows.candidates.folds[rows.candidates.member]

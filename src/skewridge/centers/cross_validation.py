@@ -91,8 +91,7 @@ class CrossValidator:
         penalties = self.penalties
         if penalties is None:
             penalties = PENALTIES * float(np.mean(kernel.diagonal(self.X)))
-        drawn, basis, sums = self.summed(candidate, kernel)
-        scored = sums if self.scored is None else self._sums(basis, self.scored)
+        drawn, basis, sums, scored = self.summed(candidate, kernel)
         counted = sum(fold.n_rows for fold in scored) / len(scored)
         if not counted > 0:
             raise ValueError("scoring gives no weight to any of the rows that candidates are compared by.")
@@ -119,12 +118,18 @@ class CrossValidator:
             work=cv_work(len(self.X), len(basis.kept)),
         )
 
-    def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums]]:
-        """Every fold's centres, the basis of all of them, and the folds' sums."""
+    def summed(self, candidate: Candidate, kernel: Kernel) -> tuple[list[IntArray], Basis, list[Sums], list[Sums]]:
+        """Every fold's centres, the basis of all of them, the folds' sums, and these as the scores count rows."""
         m, adapt = candidate.n_centers, candidate.adapt
         drawn = [self.places[self.candidates.draw(m, adapt, fold)] for fold in range(len(self.ends))]
         basis = make_basis(kernel, self.X[np.unique(np.concatenate(drawn))])
-        return drawn, basis, self._sums(basis, self.plain)
+        found = list[list[Sums]]()
+        for Y, weights, within in (self.plain,) if self.scored is None else (self.plain, self.scored):
+            sums = sum_blocks(basis.summed_features, self.X, Y, weights, "choosing", self.ends, len(basis.kept))
+            for own, squares in zip(sums, np.split(within, self.ends[:-1]), strict=True):
+                own.inner[0, 0] += squares.sum()  # within rows of equal x
+            found.append(sums)
+        return drawn, basis, found[0], found[-1]
 
     def fold_fits(
         self, drawn: list[IntArray], basis: Basis, sums: list[Sums], penalties: FloatArray
@@ -146,14 +151,6 @@ class CrossValidator:
         folds = ((self.X[centers], total - own) for centers, own in zip(drawn, sums, strict=True))
         with where_it_pays(3.0 * len(sums) * len(basis.kept) ** 3):
             return run(fit, folds, "folds", len(sums))
-
-    def _sums(self, basis: Basis, rows: Collapsed) -> list[Sums]:
-        """The folds' sums, with the squares within rows of equal x."""
-        Y, weights, within = rows
-        sums = sum_blocks(basis.summed_features, self.X, Y, weights, "choosing", self.ends, len(basis.kept))
-        for own, squares in zip(sums, np.split(within, self.ends[:-1]), strict=True):
-            own.inner[0, 0] += squares.sum()
-        return sums
 
 
 def cross_validator(rows: TrainingRows, most: int, settings: CenterSettings) -> CrossValidator:

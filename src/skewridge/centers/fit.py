@@ -127,15 +127,16 @@ def fit_centers(
     return LowRankModel(basis, places, beta, intercepts, factor, n_rows, spread)
 
 
-def as_predictor(found: LowRankModel, rows: TrainingRows, transform: Transform) -> GlobalModel:
-    """The model as it predicts, in the units of y."""
-    basis = found.basis
+def as_predictor(
+    basis: Basis, beta: FloatArray, intercepts: FloatArray, rows: TrainingRows, transform: Transform
+) -> GlobalModel:
+    """The model of coefficients beta (1, r) on a basis as it predicts, in the units of y."""
     return GlobalModel(
         transform=transform,
         centers=basis.centers,
-        coef=basis.dual(found.beta),
+        coef=basis.dual(beta),
         kernel=basis.kernel,
-        intercepts=found.intercepts,
+        intercepts=intercepts,
         low=rows.low,
         high=rows.high,
         means=rows.means,
@@ -151,7 +152,7 @@ def fit_halves(
     for fold in range(N_PARTS):
         outside = fold if np.any(folds != fold) else -1
         found = fit_centers(rows, Z, kernel, choice, settings, outside)
-        models.append(as_predictor(found, rows, choice.transform))
+        models.append(as_predictor(found.basis, found.beta, found.intercepts, rows, choice.transform))
     return models
 
 

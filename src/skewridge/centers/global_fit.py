@@ -116,7 +116,7 @@ def fit_choice(rows: TrainingRows, choice: Choice, settings: CenterSettings, *, 
     Z, candidate = through(choice.transform, rows.X), choice.candidate
     kernel = make_kernel(candidate.kernel, range_rows(candidate.kernel, Z), candidate.bandwidth, settings.degree)
     found = fit_centers(rows, Z, kernel, choice, settings)
-    model = as_predictor(found, rows, choice.transform)
+    model = as_predictor(found.basis, found.beta, found.intercepts, rows, choice.transform)
     fitted = predict_rows(model.product, Z, "residuals", model.row_work)
     residual, ridge = rows.Y - found.intercepts - fitted, choice.penalty * found.n_rows
     dominant, influence = find_dominating(found, rows, Z, residual, ridge, settings.fit_intercept)

@@ -203,7 +203,7 @@ class SkewRidge(LeftOutEstimator):
             left_out=fit.left_out,
             level=fit.level,
             risk=fit.risk,
-            unused=np.sort(tuning.unused_columns),
+            unused=np.flatnonzero(~np.any(tuning.scales > 0.0, axis=0)),
             _seed=seed,
             _model=fit.model,
             tuning_=tuning,

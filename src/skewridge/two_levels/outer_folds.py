@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skewridge._typing import BoolArray, FloatArray, IntArray
+from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.context import on_threads, run
 from skewridge.execution.progress import stage
 from skewridge.features.forms import learn_forms
@@ -47,21 +47,17 @@ class OuterFolds:
 
     @cached_property
     def left_out(self) -> FloatArray:
-        """The weight of every distinct row that each fold leaves out, (n, F)."""
+        """The weight of every distinct row that each fold leaves out, (n, F); k pairs have some, row after row."""
         found = np.column_stack([member_sums(self.distinct.member, column) for column in self.counts.T])
         return self.replicate * np.rint(found / self.replicate) if self.replicate else found
 
-    @property
-    def pairs(self) -> BoolArray:
-        """Which distinct rows each fold leaves out, (n, F): k pairs, row after row."""
-        return self.left_out > 0.0
-
     def means(self, sample: Sample, y: FloatArray) -> FloatArray:
         """The mean responses of the k pairs, (k,), from those of all rows, (N,)."""
+        pairs = self.left_out > 0.0
         if not self.replicate:
-            return sample.Y[np.nonzero(self.pairs)[0], 0]
+            return sample.Y[np.nonzero(pairs)[0], 0]
         sums = np.column_stack([member_sums(self.distinct.member, column * y) for column in self.counts.T])
-        return np.asarray(sums[self.pairs] / self.left_out[self.pairs])
+        return np.asarray(sums[pairs] / self.left_out[pairs])
 
     def outside(self, sample: Sample, y: FloatArray, fold: int) -> Sample:
         """The distinct rows that a fold's fit has, with their weights and mean responses."""
@@ -83,7 +79,7 @@ class OuterFolds:
     def by_row(self, values: FloatArray) -> FloatArray:
         """Every row's mean over the folds that leave it out, (N,), of one value a pair, (k,); nan where none does."""
         by_fold = np.zeros(self.left_out.shape)
-        by_fold[self.pairs] = values
+        by_fold[self.left_out > 0.0] = values
         shares = self.counts / self.distinct.weights[:, None]
         found = np.sum(shares * by_fold[self.distinct.member], axis=1)
         return np.where(self.counts.any(axis=1), found, np.nan)
@@ -163,7 +159,7 @@ def fit_outer(
     Forms of columns, which know no response, are those of all rows, flat beyond the rows outside the fold: scales are
     then learned of the same forms in every fold. y, (N,), are the responses of all rows.
     """
-    X, levels, pairs = sample.Z, has_levels(sample, settings), folds.pairs
+    X, levels, pairs = sample.Z, has_levels(sample, settings), folds.left_out > 0.0
     forms = learn_forms(X, sample.frequencies)
     if levels:
         centers = replace(settings.centers, n_steps=OUTER_STEPS)
@@ -202,9 +198,9 @@ def blend_outer(
     Left-out values have the intercept of other rows. Groups, and blocks of an order, may be so few that weights fit
     them: theirs have the weights of the other folds, or the members' means where no other row counts.
     """
-    places, fold_of = np.nonzero(folds.pairs)
+    places, fold_of = np.nonzero(folds.left_out)
     means = folds.means(sample, y)
-    row_weights = folds.left_out[folds.pairs] * (sample.loss_weights / sample.frequencies)[places]
+    row_weights = folds.left_out[places, fold_of] * (sample.loss_weights / sample.frequencies)[places]
     weights, intercept, values = fit_blend(members, means, row_weights)
     left_out = leave_own_out(values, means, row_weights)
     if folds.whole_groups:

@@ -42,11 +42,6 @@ class LevelSize:
         return 2 * self.n_columns + 1 + self.n_companions
 
     @property
-    def partitions(self) -> int:
-        """Partitions of x into cells."""
-        return self.n_partitions or guided_cells(self.n_rows)[1]
-
-    @property
     def n_fits(self) -> int:
         """Whole fits: one, and those of the outer folds where rows are few."""
         n_groups = self.n_rows if self.n_groups is None else self.n_groups
@@ -87,16 +82,17 @@ def levels_bytes(size: LevelSize, n_threads: int = 1) -> float:
 
 def levels_flops(size: LevelSize) -> float:
     """Floating-point operations: cells, the learning of level 1 and of every local kernel, outer folds."""
-    cell = float(min(size.n_rows, size.cell_size or guided_cells(size.n_rows)[0]))
+    cell_size, n_partitions = guided_cells(size.n_rows)
+    cell = float(min(size.n_rows, size.cell_size or cell_size))
     batch = float(min(size.n_rows, batch_rows(size.n_rows, size.width)))
-    cells = size.n_kernels * size.partitions * size.n_rows * cell**2 * 2 / 3
+    cells = size.n_kernels * (size.n_partitions or n_partitions) * size.n_rows * cell**2 * 2 / 3
     n_steps = N_STEPS if size.n_fits == 1 else OUTER_STEPS * (size.n_fits - 1)
     return size.n_fits * cells + (size.n_kernels + 1) * n_steps * 2.0 * batch**3
 
 
 def bytes_per_row(size: LevelSize) -> float:
     """Bytes of a model, and of its file, for every distinct row: features, a number and a coefficient a partition."""
-    return size.n_kernels * 8.0 * (size.width + 2 * size.partitions)
+    return size.n_kernels * 8.0 * (size.width + 2 * (size.n_partitions or guided_cells(size.n_rows)[1]))
 
 
 def require_memory(size: LevelSize) -> None:

@@ -177,11 +177,6 @@ class LevelTuning:
     scales: FloatArray
     guide_scales: FloatArray
 
-    @property
-    def unused_columns(self) -> IntArray:
-        """Columns that no level uses; without levels, that ridge regression does not use."""
-        return np.flatnonzero(~np.any(self.scales > 0.0, axis=0))
-
 
 def tuning_of(fit: BlendedFit, kernels: tuple[str, ...], companions: tuple[str, ...] = ()) -> LevelTuning:
     """Describe a fit; companions come by name."""
