@@ -6,7 +6,7 @@ from skewridge.ridge.learn_scales import LearnedKernel, average_kernel
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.fit import fit_blended
 from skewridge.two_levels.members import LevelSettings
-from skewridge.two_levels.outer_folds import assign_folds, common_unit, fit_outer, is_discrete
+from skewridge.two_levels.outer_folds import assign_folds, blend_outer, common_unit, fit_outer, is_discrete
 from skewridge.two_levels.planning import is_small
 
 SETTINGS = LevelSettings(kernels=("laplacian",), seed=3)
@@ -163,11 +163,12 @@ def test_replicates_are_predicted_by_fits_without_them_and_every_row_gets_their_
     fold = np.argmax(folds.counts, axis=1)
     expected = by_fold[folds.distinct.member, fold]
     np.testing.assert_array_equal(folds.by_row(values), expected)
-    means = np.full(pairs.shape, np.nan)
-    means[pairs] = folds.means(rows, y)
     member = folds.distinct.member
-    own = (member == member[5]) & (fold == fold[5])
-    assert means[member[5], fold[5]] == pytest.approx(y[own].mean())
+    places = zip(*np.nonzero(pairs), strict=True)
+    means = np.array([y[(member == place) & (fold == f)].mean() for place, f in places])
+    weights, _, level, _ = blend_outer(means[:, None], rows, y, folds)  # a member that is what it shall be
+    np.testing.assert_allclose(weights, 1.0)
+    np.testing.assert_allclose(level, folds.by_row(means))
 
 
 @pytest.mark.parametrize("low", [1, 2])

@@ -51,14 +51,6 @@ class OuterFolds:
         found = np.column_stack([member_sums(self.distinct.member, column) for column in self.counts.T])
         return self.replicate * np.rint(found / self.replicate) if self.replicate else found
 
-    def means(self, sample: Sample, y: FloatArray) -> FloatArray:
-        """The mean responses of the k pairs, (k,), from those of all rows, (N,)."""
-        pairs = self.left_out > 0.0
-        if not self.replicate:
-            return sample.Y[np.nonzero(pairs)[0], 0]
-        sums = np.column_stack([member_sums(self.distinct.member, column * y) for column in self.counts.T])
-        return np.asarray(sums[pairs] / self.left_out[pairs])
-
     def outside(self, sample: Sample, y: FloatArray, fold: int) -> Sample:
         """The distinct rows that a fold's fit has, with their weights and mean responses."""
         if self.blocks is not None:
@@ -199,8 +191,11 @@ def blend_outer(
     them: theirs have the weights of the other folds, or the members' means where no other row counts.
     """
     places, fold_of = np.nonzero(folds.left_out)
-    means = folds.means(sample, y)
-    row_weights = folds.left_out[places, fold_of] * (sample.loss_weights / sample.frequencies)[places]
+    means, left_out_weights = sample.Y[places, 0], folds.left_out[places, fold_of]
+    if folds.replicate:  # of the replicates that each fold leaves out
+        sums = np.column_stack([member_sums(folds.distinct.member, column * y) for column in folds.counts.T])
+        means = sums[places, fold_of] / left_out_weights
+    row_weights = left_out_weights * (sample.loss_weights / sample.frequencies)[places]
     weights, intercept, values = fit_blend(members, means, row_weights)
     left_out = leave_own_out(values, means, row_weights)
     if folds.whole_groups:
