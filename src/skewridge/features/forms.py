@@ -148,7 +148,13 @@ def _column_forms(x: FloatArray, frequencies: FloatArray) -> Iterator[tuple[bool
     knots = mean + ends * deviation
     found = [(False, knots, ends, near)]
     if len(values) > 2:
-        found.append((True, *_normal_scores(values, totals), values))
+        scores = np.clip(ndtri(_mid_ranks(totals)), -MOST_SCORE, MOST_SCORE)
+        some = np.arange(len(scores))
+        if len(scores) > MOST_KNOTS:  # knots at some of the values, evenly over their scores
+            some = np.searchsorted(scores, np.linspace(scores[0], scores[-1], MOST_KNOTS), side="right") - 1
+            some[-1] = np.searchsorted(scores, scores[-1])  # from the last lowest to the first highest
+            some = np.unique(some)
+        found.append((True, values[some], scores[some], values))
     for ranked, knots, scores, points in found:  # every form has mean 0 and standard deviation 1
         mean, deviation = moments(interpolate(points, knots, scores), totals)
         yield ranked, knots, (scores - mean) / deviation
@@ -157,19 +163,6 @@ def _column_forms(x: FloatArray, frequencies: FloatArray) -> Iterator[tuple[bool
 def _mid_ranks(totals: FloatArray) -> FloatArray:
     """The share of rows below every value and half of its own, (k,)."""
     return (np.cumsum(totals) - 0.5 * totals) / totals.sum()
-
-
-def _normal_scores(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Knots at the distinct values, or at some of them, evenly over their scores, where they are very many."""
-    scores = np.clip(ndtri(_mid_ranks(totals)), -MOST_SCORE, MOST_SCORE)
-    if len(scores) <= MOST_KNOTS:
-        return values, scores
-    lowest, highest = scores[0], scores[-1]
-    grid = np.linspace(lowest, highest, MOST_KNOTS)
-    places = np.searchsorted(scores, grid, side="right") - 1  # from the last lowest ...
-    places[-1] = np.searchsorted(scores, highest)  # ... to the first highest
-    places = np.unique(places)
-    return values[places], scores[places]
 
 
 def interpolate(x: FloatArray, knots: FloatArray, scores: FloatArray) -> FloatArray:

@@ -348,7 +348,7 @@ def row_scores(scoring: Any, y: FloatArray, weights: FloatArray | None = None) -
         labels = slice_labels(y, slice_edges(y, "scott", weights))
         return 1.0 / np.bincount(labels, weights)[labels]
     if not callable(scoring):
-        return relevance(y, y, weights) if scoring == "sera" else every_row_alike(y)
+        return relevance(y, y, weights) if scoring == "sera" else np.broadcast_to(np.float64(1.0), y.shape)
     expected = "A callable scoring takes y and returns one finite, nonnegative weight a row, not all of them 0"
     try:
         scores = np.asarray(scoring(y), dtype=np.float64)
@@ -366,8 +366,3 @@ def row_scores(scoring: Any, y: FloatArray, weights: FloatArray | None = None) -
 def scoring_name(scoring: Any) -> str:
     """The name of a scoring."""
     return scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "callable")
-
-
-def every_row_alike(y: FloatArray) -> FloatArray:
-    """Return a score of 1 for every row, which takes no memory."""
-    return np.broadcast_to(np.float64(1.0), y.shape)

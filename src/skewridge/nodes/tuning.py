@@ -26,7 +26,7 @@ from skewridge.execution.passes import map_rows
 from skewridge.features.scaling import range_rows
 from skewridge.kernels import BANDWIDTH_FREE, Kernel, loops, make_kernel, median_bandwidth, penalty_rule
 from skewridge.linalg.cholesky import Path, Workspace, solve_path
-from skewridge.metrics import every_row_alike, scoring_name
+from skewridge.metrics import scoring_name
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows
 from skewridge.response.allocation import allocate
 from skewridge.response.slices import slice_quietly
@@ -230,7 +230,7 @@ class Search:
     ) -> None:
         self.criterion, self.X, self.y, self.scores = criterion, X, y, scores
         self.trials, self.base, self.penalties = trials, base, penalties
-        self.alike = every_row_alike(y)
+        self.alike = np.broadcast_to(np.float64(1.0), y.shape)  # takes no memory
         self.risks: dict[float | None, Risk] = {}
         self.plain: dict[float | None, Risk] = {}
         looked_at = [rows for t in trials for rows in (t.rows, *(node for node, _ in t.nodes[:FINAL_NODES]))]
