@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, DacRegressor, LocalKernelRidge, SkewRidge, SmoothingSpline
 from skewridge.features.scaling import unit_responses
 from skewridge.metrics import relevance
-from skewridge.response.distinct import distinct_rows
+from skewridge.response.candidates import distinct_rows
 from skewridge.response.slices import slice_edges, slice_labels
 
 EXACT = 1e-9  # of the standard deviation of y
@@ -122,10 +122,10 @@ tables = arrays(np.float64, st.tuples(st.integers(1, 20), st.integers(1, 3)), el
 
 @given(tables, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3), st.integers(0, 100))
 def test_distinct_rows_come_in_the_same_order_in_any_units(table, factor, shift, seed):
-    before, after = (distinct_rows([rows], np.ones(len(table)), seed) for rows in (table, table * factor + shift))
+    before, after = (distinct_rows(rows, np.ones(len(table)), seed) for rows in (table, table * factor + shift))
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
-    rows, _, _ = distinct_rows([np.exp(table)], np.ones(len(table)), seed)
+    rows, _, _ = distinct_rows(np.exp(table), np.ones(len(table)), seed)
     np.testing.assert_array_equal(rows, before[0])
 
 

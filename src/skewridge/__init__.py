@@ -97,7 +97,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'skewridge' has no attribute {name!r}")
     with no_collection():
         module = import_module(f".{_HOMES.get(name, name)}", __name__)
-    return getattr(module, name) if name in _HOMES else module
+    globals()[name] = getattr(module, name) if name in _HOMES else module  # found without this function from now on
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, time, timedelta
 from numbers import Integral, Real
 from pathlib import Path
@@ -96,10 +96,11 @@ def check_magnitude(name: str, values: npt.NDArray[np.float64]) -> None:
         )
 
 
-def check_plain(name: str, values: Any) -> None:
+def check_plain(name: str, values: Any, *, may_hold_times: bool = False) -> None:
     """Refuse dates, times, durations, NaT and masked entries, which numpy would turn into numbers without a word.
 
-    They may come in an array, a list, a series or a frame; lazy ones are refused by their types.
+    They may come in an array, a list, a series or a frame; lazy ones are refused by their types. Numbers below a mask
+    would be taken as they are, by those as well that may turn times into numbers.
 
     Examples
     --------
@@ -109,18 +110,6 @@ def check_plain(name: str, values: Any) -> None:
     TypeError: y must hold numbers; got dates, times or durations, which would become counts of nanoseconds and NaT
     -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D').
     """
-    check_no_mask(name, values)
-    found = columns_with_times(values)
-    if found:
-        where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
-        raise TypeError(
-            f"{name} must hold numbers; got dates, times or durations{where}, which would become counts of nanoseconds "
-            "and NaT -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D')."
-        )
-
-
-def check_no_mask(name: str, values: Any) -> None:
-    """Refuse an array with masked entries, since the numbers below the mask would be taken as they are."""
     if isinstance(getattr(values, "_meta", None), np.ma.MaskedArray):
         raise ValueError(
             f"{name} must have a value everywhere; got a Dask array of masked arrays, whose masks would be lost. Fill "
@@ -132,29 +121,34 @@ def check_no_mask(name: str, values: Any) -> None:
             f"{name} must have a value everywhere; got a masked array with {n_masked} masked entries. "
             "Drop those rows, or fill the entries, e.g. with filled()."
         )
+    found = [] if may_hold_times else columns_with_times(values)
+    if found:
+        where = f" in {', '.join(found[:5])}" if hasattr(values, "columns") else ""
+        raise TypeError(
+            f"{name} must hold numbers; got dates, times or durations{where}, which would become counts of nanoseconds "
+            "and NaT -9.2e18. Turn them into numbers first, such as days: (t - t.min()) / np.timedelta64(1, 'D')."
+        )
 
 
 def columns_with_times(values: Any) -> list[str]:
-    """The columns of a frame that hold dates, times or durations; one empty name for an array that does."""
-    if not hasattr(values, "columns"):
-        return [""] if _holds_times(values) else []
-    by_place = hasattr(values, "iloc")  # names may occur twice
-    columns = (values.iloc[:, i] if by_place else values[name] for i, name in enumerate(values.columns))
-    return [str(name) for name, column in zip(values.columns, columns, strict=True) if _holds_times(column)]
-
-
-def _holds_times(values: Any) -> bool:
-    """True if an array, a list or a column holds times, by its type or, among objects, by those of its values."""
-    if isinstance(values, list | tuple):
-        kind = "O"
-    else:
-        dtype: Any = getattr(values, "dtype", None)
+    """The columns that hold dates, times or durations, by type or, among objects, by a value; an array is one of ""."""
+    columns: Iterable[tuple[Any, Any]] = [("", values)]
+    if hasattr(values, "columns"):
+        by_place = hasattr(values, "iloc")  # names may occur twice
+        columns = ((name, values.iloc[:, i] if by_place else values[name]) for i, name in enumerate(values.columns))
+    found = []
+    for name, column in columns:
+        dtype: Any = getattr(column, "dtype", None)
+        kind = "O" if isinstance(column, list | tuple) else getattr(dtype, "kind", "")
         if hasattr(dtype, "is_temporal"):  # polars
-            return bool(dtype.is_temporal())
-        kind = getattr(dtype, "kind", "")
-    if kind != "O" or is_lazy(values):  # whose values are checked when read
-        return kind in ("m", "M")
-    return any(isinstance(value, _TIMES) for value in np.array(values, dtype=object).ravel())
+            holds = bool(dtype.is_temporal())
+        elif kind == "O" and not is_lazy(column):  # whose values are checked when read
+            holds = any(isinstance(value, _TIMES) for value in np.array(column, dtype=object).ravel())
+        else:
+            holds = kind in ("m", "M")
+        if holds:
+            found.append(str(name))
+    return found
 
 
 def is_lazy(values: Any) -> bool:

@@ -118,8 +118,10 @@ def test_runs_that_end_in_any_order_leave_a_library_as_it_was():
         set_num_threads=numbers.append,
     )
     limit = BlasLimit([pool])
-    first, second = limit.begin(), in_thread(limit.begin)
-    limit.end(first)
+    first, second = limit.held(), limit.held()
+    first.__enter__()
+    in_thread(second.__enter__)
+    first.__exit__(None, None, None)
     assert numbers[-1] == 1
-    limit.end(second)  # thrown away in another thread than it began in
+    second.__exit__(None, None, None)  # thrown away in another thread than it began in
     assert numbers[-1] == 6

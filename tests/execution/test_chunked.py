@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skewridge.execution.chunked import ArrayChunk, Table, held_numbers, is_held, kept_rows, prefetch, through
+from skewridge.execution.chunked import ArrayChunk, Table, held_numbers, kept_rows, prefetch, through
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -101,6 +101,5 @@ def test_kept_rows_are_cut_from_arrays_only():
         kept_rows(table_of([5]), kept)
 
 
-def test_what_is_held():
-    assert (is_held(ROWS), is_held(table_of([5]))) == (True, False)
+def test_numbers_that_rows_take_in_memory():
     assert (held_numbers(ROWS), held_numbers(table_of([30]))) == (120, 2 * 3 * 30)

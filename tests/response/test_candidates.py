@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skewridge.response.candidates import N_FOLDS, candidate_rows, choose_rule
-from skewridge.response.distinct import distinct_rows
+from skewridge.response.candidates import N_FOLDS, candidate_rows, choose_rule, distinct_rows
 from skewridge.response.slices import slice_edges, slice_labels
 
 SHARES = [0.0, 0.3, 0.5, 0.8, 1.0]
@@ -52,7 +51,7 @@ def test_a_repeated_row_is_one_row_of_its_weight(times, adapt, fold):
 @given(arrays(np.float64, (25, 2), elements=st.sampled_from([-1.0, -0.0, 0.0, 2.5])), st.integers(0, 50))
 def test_distinct_rows_are_those_of_a_dictionary(table, seed):
     weights = np.arange(1.0, 26.0)
-    rows, totals, member = distinct_rows([table], weights, seed)
+    rows, totals, member = distinct_rows(table, weights, seed)
     expected = {}
     for i, row in enumerate((table + 0.0).tolist()):
         first, total = expected.get(tuple(row), (i, 0.0))
@@ -62,14 +61,14 @@ def test_distinct_rows_are_those_of_a_dictionary(table, seed):
 
 
 def test_minus_zero_is_zero():
-    rows, totals, _ = distinct_rows([np.array([[0.0, 1.0], [-0.0, 1.0]])], np.ones(2), 0)
+    rows, totals, _ = distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0]]), np.ones(2), 0)
     assert rows.tolist() == [0]
     assert totals.tolist() == [2.0]
 
 
 def test_the_order_is_keyed_by_the_seed():
     table = np.arange(100.0)[:, None]
-    orders = {tuple(distinct_rows([table], np.ones(100), seed)[0]) for seed in range(20)}
+    orders = {tuple(distinct_rows(table, np.ones(100), seed)[0]) for seed in range(20)}
     assert len(orders) == 20
 
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skewridge.response.distinct import as_numbers, row_keys
+from skewridge.response.candidates import as_numbers, row_keys
 
 ROWS = np.round(np.random.default_rng(0).normal(size=(60, 3)), 0)
 WORDS = np.array(["up", "down", "up", ""] * 15)

@@ -17,8 +17,7 @@ from skewridge.features.forms import FAR, reach
 from skewridge.metrics import figures, rare_slices
 from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
 from skewridge.response.allocation import inclusion_probability, log_absence
-from skewridge.response.candidates import choose_rule
-from skewridge.response.slices import Slices, slice_quietly
+from skewridge.response.slices import Slices, choose_rule, slice_quietly
 
 EVEN = 1.5  # N*/N up to which the response fills its range evenly
 HIGH = 5.0  # N*/N that a normal response, cut by Scott's rule, stays below up to 1e9 rows

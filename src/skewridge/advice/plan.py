@@ -210,7 +210,7 @@ def _partition_cost(told: Plan, more: str, budget: Budget, workers: int) -> Cost
         fit=f"DacKernelRidge(n_nodes={told.n_nodes}{more})",
         n_bytes=told.n_bytes,
         n_flops=told.n_flops,
-        fits=budget.holds(told.n_bytes),
+        fits=told.n_bytes <= budget.allowed,
         seconds=seconds_per_operation() * (values + told.n_flops) / min(workers, told.n_nodes),
     )
 
@@ -223,7 +223,7 @@ def _levels_cost(n_rows: int, d: int, budget: Budget, workers: int) -> Cost:
         fit=f"SkewRidge(), a model of {bytes_per_row(size):,.0f} bytes a row",
         n_bytes=need,
         n_flops=levels_flops(size),
-        fits=budget.holds(need),
+        fits=need <= budget.allowed,
         seconds=seconds_per_operation() * _levels_work(n_rows, d, workers),
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge.centers.cross_validation import Candidate, CrossValidator, CVScore, cross_validator, cv_work
 from skewridge.centers.rows import FEWEST_ROWS, SAMPLE_ROWS, CenterSettings, TrainingRows
-from skewridge.execution.chunked import held_numbers, is_held, prefetch
+from skewridge.execution.chunked import Table, held_numbers, prefetch
 from skewridge.execution.context import AHEAD, current, using
 from skewridge.execution.memory import require_on_worker
 from skewridge.execution.passes import BLOCK_ROWS, tree_depth
@@ -75,7 +75,7 @@ def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, Ce
     block's values, the centres' factor and a few sums do not fit in are refused.
     """
     (n_rows, d), n_distinct = rows.X.shape, len(rows.candidates)
-    size = FitSize(n_rows, d, held_numbers(rows.X), is_held(rows.X))
+    size = FitSize(n_rows, d, held_numbers(rows.X), not isinstance(rows.X, Table))
     if settings.n_centers is not None:
         settings = replace(settings, n_centers=min(settings.n_centers, n_distinct))
     most, context = most_centers(n_distinct, size, settings), current()
@@ -86,7 +86,7 @@ def choose_for(rows: TrainingRows, settings: CenterSettings) -> tuple[Choice, Ce
         require_on_worker(8.0 * (squares + 2 * BLOCK_ROWS * m), context.engine.task_bytes, what, remedy)
     direct = settings.solver != "cg" and holds_direct(m, size)
     planned = replace(settings, solver="direct" if direct else "cg")
-    workers = context.budget.threads(lambda n: n_bytes(m, size, planned, n), context.n_threads)
+    workers = max(1, context.budget.largest(lambda n: n_bytes(m, size, planned, n), context.n_threads))
     n_threads = context.n_jobs if workers == context.n_threads else workers
     with using(n_jobs=n_threads):
         return context.value("choice", lambda: choose(rows, settings, most)), settings, n_threads
@@ -318,7 +318,7 @@ def solver_of(settings: CenterSettings, size: FitSize, n_centers: int, penalty: 
 
 def holds_direct(n_centers: int, size: FitSize) -> bool:
     """True if "direct" has the memory it needs, on one thread: n_jobs must not change results."""
-    return current().budget.holds(fit_bytes("direct", n_centers, size, 1))
+    return fit_bytes("direct", n_centers, size, 1) <= current().budget.allowed
 
 
 def fit_bytes(solver: str, n_centers: int, size: FitSize, workers: int) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge.centers.choose import Choice, FitSize, Transform, holds_direct, solver_of
 from skewridge.centers.rows import CenterSettings, TrainingRows
-from skewridge.execution.chunked import RowData, held_numbers, is_held
+from skewridge.execution.chunked import RowData, Table, held_numbers
 from skewridge.features.forms import ScaledForms
 from skewridge.features.scaling import variances
 from skewridge.kernels import Kernel, Product
@@ -112,7 +112,7 @@ def fit_centers(
     n_rows, places = float(weights.sum()), candidates.rows[kept]
     intercepts = np.average(rows.Y, axis=0, weights=weights) * settings.fit_intercept
     spread = np.sqrt(variances(rows.Y, weights))
-    size, ridge = FitSize(len(rows.Y), rows.X.shape[1], held_numbers(rows.X), is_held(rows.X)), penalty * n_rows
+    size, ridge = FitSize(len(rows.Y), rows.X.shape[1], held_numbers(rows.X), not isinstance(rows.X, Table)), penalty * n_rows
     if solver_of(settings, size, len(drawn), penalty) == "cg":
         center_weights = candidates.center_weights(kept) * (n_rows / rows.weights.sum())
         factor = preconditioner(basis, ridge, center_weights)

@@ -33,7 +33,7 @@ from skewridge.cli._tables import (
 from skewridge.estimators.sources import check_std, predict_source
 from skewridge.io.formats import PARQUET
 from skewridge.persist import read_model
-from skewridge.response.distinct import row_keys
+from skewridge.response.candidates import row_keys
 from skewridge.tables.columns import Column, check_columns, codes_of, refuse_missing, row_label
 from skewridge.tables.encoder import HEADINGS, TableSummary
 from skewridge.tables.out_of_range import outside_fit, outside_text

@@ -78,7 +78,9 @@ def in_pieces(data: Sequence[str], memory_limit: str | None = None) -> str:
         return ""
     limit = None if memory_limit is None else check_bytes("memory_limit", memory_limit)
     n_bytes = sum(os.path.getsize(file) for file in find_files(data))
-    return "" if Budget(limit, TEXT).holds(n_bytes) else f"{data[0]} has {format_bytes(n_bytes)} and is read in pieces"
+    return (
+        "" if n_bytes <= Budget(limit, TEXT).allowed else f"{data[0]} has {format_bytes(n_bytes)} and is read in pieces"
+    )
 
 
 def read_options(reading: Reading) -> ReadOptions:

@@ -20,8 +20,7 @@ from skewridge._validation import check_real
 from skewridge.distribution.errors import FEWEST_ROWS, ErrorDistribution, error_distribution, join_slices
 from skewridge.execution.chunked import RowData
 from skewridge.features.scaling import common_error, weighted_median
-from skewridge.response.candidates import N_FOLDS
-from skewridge.response.distinct import distinct_rows
+from skewridge.response.candidates import N_FOLDS, distinct_rows
 from skewridge.response.slices import slice_labels
 
 SOURCES = ("fresh", "cross-fitted", "left out", "unstable")  # whose errors intervals are made of
@@ -155,7 +154,7 @@ def with_common_error(
         return prediction
     together = weights
     if X is not None:
-        _, totals, member = distinct_rows([X], weights, seed=0)
+        _, totals, member = distinct_rows(X, weights, seed=0)
         together = totals[member]
     return np.asarray(prediction + together / weights.sum() * shift)
 

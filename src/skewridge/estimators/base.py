@@ -36,9 +36,8 @@ from skewridge.features.scaling import constant_outputs, prediction_bounds
 from skewridge.io.sources import engine_for, open_source
 from skewridge.kernels import BANDWIDTH_FREE, MAX_DEGREE
 from skewridge.metrics import SCORINGS, row_scores
-from skewridge.response.candidates import choose_rule
 from skewridge.response.groups import RowGroups, coded_labels, ordered_blocks, row_groups
-from skewridge.response.slices import check_slice_rule, slice_edges
+from skewridge.response.slices import check_slice_rule, choose_rule, slice_edges
 
 Parameters = ParamSpec("Parameters")
 Fitted = TypeVar("Fitted")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from skewridge import _typing as t
+from skewridge._permutation import draw_seed
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag
 from skewridge.centers.cross_fit import first_estimate
@@ -27,20 +28,27 @@ from skewridge.estimators.base import (
 )
 from skewridge.estimators.intervals import fit_quietly
 from skewridge.estimators.summaries import partition_summary
-from skewridge.execution.chunked import RowData, Table, is_held
+from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.context import current, on_threads, run
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores, scoring_name
-from skewridge.model_selection import draw_seed
 from skewridge.nodes.fit import Problem, average_nodes, fit_nodes, noise_std, relative_variance, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
 from skewridge.nodes.tuning import CRITERIA, LEFT_OUT, KernelSettings, tune
+from skewridge.response.allocation import Allocation
+from skewridge.response.slices import Slices
 from skewridge.ridge.exact import Expansion, NodeFit
 
 
 class PartitionedEstimator(Shell):
     """Algorithm 2's parameters and fitted attributes, and ``_node_estimates(X)``, the nodes' own, one by one."""
+
+    slices_: Slices
+    allocation_: Allocation
+    n_nodes_: int
+    n_oversampled_: int
+    n_distinct_: int
 
     @runs
     def node_spread(self, X: Any) -> FloatArray:
@@ -252,7 +260,7 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
 
         dealt_by, kernel_by = self._settings, self._kernel_settings
         sliced = self._sliced(X, y, seed)
-        slices, plan = plan_fit(sliced, dealt_by, X.shape[1], current().n_threads, is_held(X))
+        slices, plan = plan_fit(sliced, dealt_by, X.shape[1], current().n_threads, not isinstance(X, Table))
         partition = deal_rows(slices, plan.n_nodes, seed, dealt_by)
         kernel, penalties, tuning = current().value(
             "tuning", lambda: tune(kernel_by, dealt_by, X, centred, sliced, scores, partition, seed)

@@ -17,11 +17,11 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skewridge._permutation import draw_seed
 from skewridge._typing import Auto, Bounds, FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import (
     check_choice,
     check_magnitude,
-    check_no_mask,
     check_plain,
     check_same_order,
     check_weights,
@@ -33,7 +33,6 @@ from skewridge.estimators.intervals import fit_quietly, take_rows
 from skewridge.estimators.summaries import dealt_summary
 from skewridge.execution.context import run, using
 from skewridge.execution.memory import Budget
-from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
 from skewridge.nodes.sample_weights import (
     WEIGHT,
@@ -43,7 +42,7 @@ from skewridge.nodes.sample_weights import (
     routing_is_on,
     weights_name,
 )
-from skewridge.response.distinct import row_keys
+from skewridge.response.candidates import row_keys
 
 
 class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
@@ -286,10 +285,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
 
     def _check_times(self, X: Any) -> None:
         """Refuse masked entries in X, and times unless the first that sees them may encode them."""
-        if _encodes_tables(self.estimator):
-            check_no_mask("X", X)
-        else:
-            check_plain("X", X)
+        check_plain("X", X, may_hold_times=_encodes_tables(self.estimator))
 
     def _sliced(self, X: Any, y: FloatArray, seed: int) -> FloatArray:
         if self.slice_on == "pilot":

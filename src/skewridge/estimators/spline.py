@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from skewridge._permutation import draw_seed
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_weights, is_auto, warn_user
 from skewridge.estimators.base import (
@@ -28,9 +29,7 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import unit_responses
-from skewridge.model_selection import draw_seed
-from skewridge.response.candidates import CandidateRows, candidate_rows
-from skewridge.response.distinct import distinct_rows
+from skewridge.response.candidates import CandidateRows, candidate_rows, distinct_rows
 from skewridge.splines.fit import fit_rows, warnings_of
 from skewridge.splines.model import check_pairs, check_splines, make_domain, make_model
 
@@ -187,7 +186,7 @@ class SmoothingSpline(KernelEstimator):
 
         seed = draw_seed(self.random_state)
         seen = X[kept], y[kept, None]
-        places, counts, _ = distinct_rows(seen, weights, seed)
+        places, counts, _ = distinct_rows(np.column_stack(seen), weights, seed)
         rows = kept[places]  # in an order of their own: repeats and the rows' order change nothing
         knot_rows = self._knot_rows(X, candidate_rows(*seen, weights, self.slices, seed), kept)
         unit, means, units = unit_responses(y[rows, None], counts, centre=True)

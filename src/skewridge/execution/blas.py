@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -41,8 +41,9 @@ class BlasLimit:
         own = [pool for pool in pools if pool in openmp or pool.internal_api in ("mkl", "blis")]
         return [pool for pool in pools if pool not in own], own
 
-    def begin(self) -> int:
-        """Have one BLAS thread in this thread, until ``end`` is called with the number returned."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have one BLAS thread in this thread and, where they share one number of threads, in all."""
         with self._lock:
             shared, _ = self._pools
             if self._users == 0:
@@ -52,7 +53,20 @@ class BlasLimit:
                     _set_threads(pool, 1)
             self._users += 1
         self.begin_thread()
-        return threading.get_ident()
+        owner = threading.get_ident()
+        try:
+            yield
+        finally:
+            if owner == threading.get_ident():  # a generator that is thrown away may end in another thread
+                self._here.depth -= 1
+                if self._here.depth == 0:
+                    for pool, before in self._here.before:
+                        pool.set_num_threads(before)
+            with self._lock:
+                self._users -= 1
+                if self._users == 0:
+                    for pool, before in self._before:
+                        _set_threads(pool, before, anybody=True)
 
     def begin_thread(self) -> None:
         """Have one BLAS thread in this thread; one that works for another ends with its work."""
@@ -62,19 +76,6 @@ class BlasLimit:
             self._here.before = [(pool, pool.get_num_threads()) for pool in own]
             for pool in own:
                 pool.set_num_threads(1)
-
-    def end(self, owner: int) -> None:
-        """Give the threads back; a generator that is thrown away may end in another thread than it began in."""
-        if owner == threading.get_ident():
-            self._here.depth -= 1
-            if self._here.depth == 0:
-                for pool, before in self._here.before:
-                    pool.set_num_threads(before)
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                for pool, before in self._before:
-                    _set_threads(pool, before, anybody=True)
 
 
 class _Here(threading.local):
@@ -100,11 +101,6 @@ def _set_threads(pool: Any, n_threads: int, anybody: bool = False) -> None:
 LIMIT = BlasLimit()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """Limit BLAS to one thread: the pools of the process, and those of this thread."""
-    owner = LIMIT.begin()
-    try:
-        yield
-    finally:
-        LIMIT.end(owner)
+    return LIMIT.held()

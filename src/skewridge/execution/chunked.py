@@ -227,11 +227,6 @@ def held_numbers(X: RowData) -> int:
     return int(X.size)
 
 
-def is_held(X: RowData) -> bool:
-    """Whether the rows are in memory."""
-    return not isinstance(X, Table)
-
-
 def kept_rows(X: RowData, kept: IntArray) -> RowData:
     """The rows that are kept; all of them where they come in chunks, which are not cut."""
     if len(kept) == len(X):

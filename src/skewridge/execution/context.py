@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from skewridge.execution import blas
 from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.checkpoint import Checkpoint
-from skewridge.execution.chunked import RowData, is_held
+from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.memory import MACHINE, Budget
 from skewridge.execution.progress import STAGE, Stage, followed, stage
 
@@ -96,7 +96,7 @@ def on_threads(n_jobs: int | None = None) -> Any:
 
 def where_rows_are(*tables: RowData) -> Any:
     """Light work on rows: on the threads of this process where they are in memory."""
-    return on_threads() if all(is_held(table) for table in tables) else using()
+    return using() if any(isinstance(rows, Table) for rows in tables) else on_threads()
 
 
 def where_it_pays(n_operations: float) -> Any:

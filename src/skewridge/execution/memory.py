@@ -70,13 +70,9 @@ class Budget:
         less = "" if self.share == 1.0 else f" without the {1 - self.share:.0%} for rows and libraries"
         return f"{which} {format_bytes(self.allowed)}{less}"
 
-    def holds(self, need: float) -> bool:
-        """True if so many bytes may be held."""
-        return need <= self.allowed
-
     def require(self, need: float, what: str, remedy: str) -> None:
         """Raise MemoryError unless so many bytes may be held; ``{need}`` in ``what`` is replaced by the figure."""
-        if not self.holds(need):
+        if need > self.allowed:
             raise MemoryError(f"{what.replace('{need}', format_bytes(need))} and {self}. {remedy}")
 
     def largest(self, need: Callable[[int], float], most: int) -> int:
@@ -84,12 +80,8 @@ class Budget:
         low, high = 0, most
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.holds(need(middle)) else (low, middle - 1)
+            low, high = (middle, high) if need(middle) <= self.allowed else (low, middle - 1)
         return low
-
-    def threads(self, need: Callable[[int], float], wanted: int) -> int:
-        """The most threads up to ``wanted`` whose need may be held; at least one."""
-        return next((n for n in range(wanted, 1, -1) if self.holds(need(n))), 1)
 
 
 MACHINE = Budget()  # all that there is

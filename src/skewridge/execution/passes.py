@@ -17,7 +17,7 @@ import numpy as np
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import LARGEST
 from skewridge.execution.checkpoint import Pieces
-from skewridge.execution.chunked import RowData, Span, Table, is_held
+from skewridge.execution.chunked import RowData, Span, Table
 from skewridge.execution.context import current, on_threads, reported, run, where_it_pays
 from skewridge.execution.progress import stage_here
 
@@ -116,7 +116,7 @@ def predict_rows(
     array([[1.],
            [1.]])
     """
-    with where_it_pays(row_work * len(X)) if is_held(X) else nullcontext():
+    with nullcontext() if isinstance(X, Table) else where_it_pays(row_work * len(X)):
         return np.concatenate(list(map_rows(predict, [X], label)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skewridge._typing import FloatArray
-from skewridge._validation import check_no_mask, check_same_order, is_lazy
+from skewridge._validation import check_plain, check_same_order, is_lazy
 from skewridge.execution.chunked import Table, digest
 from skewridge.execution.dask import DaskEngine
 from skewridge.execution.passes import BLOCK_ROWS, FAN_IN, stamp_rows
@@ -72,7 +72,7 @@ def open_collection(
         array = array.compute_chunk_sizes()
     if check_size is not None:
         check_size(*array.shape)
-    check_no_mask("y", y)
+    check_plain("y", y, may_hold_times=True)
     response = y.compute() if is_lazy(y) else y
     if named and not from_one:
         check_same_order(X, response)

@@ -183,11 +183,11 @@ def memory_refusal(
     Rows that are read when they are needed take a quarter of the memory.
     """
     budget = current().budget if in_memory else current().budget.beside_rows
-    if budget.holds(plan.n_bytes):
+    if plan.n_bytes <= budget.allowed:
         return None
 
     def fits(cut: Slices, cap: int | None, n_nodes: int = plan.n_nodes) -> bool:
-        return budget.holds(make_plan(cut, n_nodes, plan.n_features, cap, n_workers, in_memory).n_bytes)
+        return make_plan(cut, n_nodes, plan.n_features, cap, n_workers, in_memory).n_bytes <= budget.allowed
 
     doubled = (plan.n_nodes << i for i in range(1, (plan.n_rows // plan.n_nodes).bit_length()))
     remedies = _remedies(y, slices, settings, fits, doubled)

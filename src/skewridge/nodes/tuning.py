@@ -12,7 +12,7 @@ certain where the penalty is small, and must not be believed there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,15 +46,17 @@ Bandwidths = Sequence[float | None]
 Risk = tuple[FloatArray, FloatArray]  # an estimated risk, (...), and what it would be without each of q nodes, (..., q)
 
 
+@dataclass
 class Trial:
     """The nodes of an average in the order in which they are tried, and the rows (R,) at which they are evaluated.
 
     ``row_weights``: how many rows each of those stands for; ``solved``: the first nodes, by bandwidth.
     """
 
-    def __init__(self, nodes: list[Node], rows: IntArray, row_weights: FloatArray) -> None:
-        self.nodes, self.rows, self.row_weights = nodes, rows, row_weights
-        self.solved: dict[float | None, list[Solved]] = {}
+    nodes: list[Node]
+    rows: IntArray
+    row_weights: FloatArray
+    solved: dict[float | None, list[Solved]] = field(default_factory=dict)
 
 
 def make_trials(

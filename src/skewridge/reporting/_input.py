@@ -17,8 +17,7 @@ from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.advice.diagnose import diagnose
 from skewridge.advice.explain import RawRows, drivers, raw_rows
 from skewridge.metrics import figures, rare_region
-from skewridge.response.candidates import choose_rule
-from skewridge.response.slices import slice_labels
+from skewridge.response.slices import choose_rule, slice_labels
 from skewridge.tables.out_of_range import Outside, outside_fit
 
 COVERAGE = 0.9  # of intervals

@@ -181,6 +181,14 @@ def check_slice_rule(rule: Any) -> str | int | FloatArray:
     return edges
 
 
+def choose_rule(y: FloatArray, rule: object, weights: FloatArray) -> object:
+    """Return the rule that "auto" stands for: Scott's, or "log" where that leaves one slice with over 90% of rows."""
+    if not isinstance(rule, str) or rule != "auto":
+        return check_slice_rule(rule)
+    counts = np.bincount(slice_labels(y, slice_edges(y, "scott", weights)), weights)
+    return "log" if len(counts) > 1 and counts.max() > CROWDED * counts.sum() else "scott"
+
+
 def _n_slices(rule: str | int, y: FloatArray, weights: FloatArray) -> int:
     """How many slices a rule gives: its number, Sturges' 1 + log2 N, or by their width in the range of y.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skewridge._typing import FloatArray, IntArray
-from skewridge.execution.chunked import RowData, is_held
+from skewridge.execution.chunked import RowData, Table
 from skewridge.execution.context import where_it_pays
 from skewridge.execution.passes import sum_rows
 from skewridge.kernels import Kernel
@@ -175,7 +175,7 @@ def sum_blocks(
         targets = np.column_stack([Y, np.ones(len(root))]) * root
         return Sums(features.T @ features, features.T @ targets, targets.T @ targets)
 
-    light = bool(width) and is_held(X)
+    light = bool(width) and not isinstance(X, Table)
     with where_it_pays(len(X) * width * (2.0 * width + 60.0)) if light else nullcontext():
         return sum_rows(block, [X, Y, weights], label, ends)
 

@@ -138,7 +138,7 @@ def affordable_threads(features: Features, n_rows: int) -> int:
     own = 8.0 * (AHEAD * len(features) ** 2 + BLOCK_ROWS * (2 * len(features) + (n_terms + 2) * len(knots)))
     what = f"{n_terms} terms with {len(knots):,} knots need {{need}}"
     current().budget.require(shared + own, what, "Take fewer knots (n_knots) or fewer interactions.")
-    return current().budget.threads(lambda n: shared + n * own, current().n_threads)
+    return max(1, current().budget.largest(lambda n: shared + n * own, current().n_threads))
 
 
 class Task:
