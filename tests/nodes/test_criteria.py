@@ -6,7 +6,7 @@ import pytest
 from skewridge.kernels import Kernel
 from skewridge.linalg.cholesky import solve_path
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.tuning import Search, Trial, cp, error_products, gcv, jackknife_error, mean_risk
+from skewridge.nodes.tuning import Search, Trial, cp, gcv, jackknife_error, mean_risk
 from skewridge.nodes.tuning import pair_risk as pair_risk_of
 from skewridge.response.slices import slice_response
 from tests import naive
@@ -51,7 +51,8 @@ def search_of(criterion, X, y, partition, n_nodes=K, scores=None):
 
 def pair_risk(errors, row_weights, k):
     """The risk, and what it would be without each of the nodes."""
-    return pair_risk_of(error_products(errors, row_weights), k)
+    products = np.einsum("q...r,r,s...r->...qs", errors, row_weights, errors)
+    return pair_risk_of(products, k)
 
 
 @overlapping

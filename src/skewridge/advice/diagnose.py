@@ -15,7 +15,7 @@ from skewridge.advice.plan import nodes_for, width_of
 from skewridge.centers.choose import MOST_TRIED
 from skewridge.features.forms import FAR, reach
 from skewridge.metrics import figures, rare_slices
-from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings, check_n_nodes
+from skewridge.nodes.partition import SINGLE_NODE_BELOW, PartitionSettings
 from skewridge.response.allocation import inclusion_probability, log_absence
 from skewridge.response.slices import Slices, choose_rule, slice_quietly
 
@@ -174,8 +174,7 @@ def diagnose(y: Any, X: Any = None, *, n_nodes: Any = "auto", slices: Any = "aut
     y = check_vector("y", y)
     d = None if X is None else width_of(X, len(y))
     rule = choose_rule(y, slices, np.ones(len(y)))
-    settings = PartitionSettings(n_nodes, rule).check()
-    check_n_nodes(settings, len(y))
+    settings = PartitionSettings(n_nodes, rule).check(len(y))
     cut = slice_quietly(y, rule)
     bands = slice_quietly(y, "scott") if isinstance(rule, str) and rule == "log" else cut  # of equal width
     scenario = scenario_of(bands)

@@ -26,7 +26,6 @@ from skewridge.nodes.partition import (
     FEWEST_ROWS_PER_NODE,
     PartitionSettings,
     Plan,
-    check_n_nodes,
     choose_n_nodes,
     make_plan,
     memory_refusal,
@@ -164,8 +163,7 @@ def plan(
     """
     y = check_vector("y", y)
     d = check_integer("n_features", n_features, 1) if X is None else width_of(X, len(y))
-    settings = PartitionSettings(n_nodes, slices, oversampling, max_per_slice).check()
-    check_n_nodes(settings, len(y))
+    settings = PartitionSettings(n_nodes, slices, oversampling, max_per_slice).check(len(y))
     budget = Budget(None if memory_limit is None else check_bytes("memory_limit", memory_limit))
     workers = effective_n_jobs(n_jobs)
     cut = slice_quietly(y, slices, oversampling)

@@ -33,7 +33,7 @@ from skewridge.estimators.intervals import fit_quietly, take_rows
 from skewridge.estimators.summaries import dealt_summary
 from skewridge.execution.context import run, using
 from skewridge.execution.memory import Budget
-from skewridge.nodes.partition import check_n_nodes, deal_rows, plan_fit
+from skewridge.nodes.partition import deal_rows, plan_fit
 from skewridge.nodes.sample_weights import (
     WEIGHT,
     check_weights_are_taken,
@@ -172,7 +172,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
             weights, kept = check_weights(sample_weight, len(y), given, are_counts=False)
             metadata = _taken_with(metadata, kept, len(y))
             X, y = take_rows(X, kept), y[kept]
-        check_n_nodes(self._settings, len(y))
+        self._settings.check(len(y))
         seed = draw_seed(self.random_state)
 
         sliced = self._sliced(X, y, seed)

@@ -175,8 +175,10 @@ class Companion:
         return values
 
 
-def as_companions(regressors: Sequence[Any] | None) -> tuple[Companion, ...]:
+def as_companions(regressors: Sequence[Any] | None, weights: FloatArray | None = None) -> tuple[Companion, ...]:
     """Regressors by the names of their classes, numbered from the second of a class on.
+
+    Weights of rows that one of them would not see are refused.
 
     Examples
     --------
@@ -189,6 +191,14 @@ def as_companions(regressors: Sequence[Any] | None) -> tuple[Companion, ...]:
     for place, own in enumerate(regressors or ()):
         before = kinds[:place].count(kinds[place])
         found.append(Companion(own, f"{kinds[place]} {before + 1}" if before else kinds[place]))
+    if weights is None or np.all(weights == 1.0):
+        return tuple(found)
+    unweighted = [own.name for own in found if _weights_name(own.regressor) is None]
+    if unweighted:
+        raise ValueError(
+            f"sample_weight weights the rows, and the companion {unweighted[0]} takes no sample_weight in "
+            "fit. Use a regressor that does, repeat rows instead of weighting them, or leave it out."
+        )
     return tuple(found)
 
 
@@ -210,18 +220,6 @@ def check_companions(companions: Any, most: int) -> None:
         raise ValueError(
             f"companions may be at most {most} beside these kernels, since the blend has room for "
             f"so many; got {len(companions)}. Leave some out, or average them in a VotingRegressor."
-        )
-
-
-def check_companion_weights(companions: Sequence[Companion], weights: FloatArray) -> None:
-    """Refuse sample weights that a companion would not see."""
-    if np.all(weights == 1.0):
-        return
-    unweighted = [own.name for own in companions if _weights_name(own.regressor) is None]
-    if unweighted:
-        raise ValueError(
-            f"sample_weight weights the rows, and the companion {unweighted[0]} takes no sample_weight in "
-            "fit. Use a regressor that does, repeat rows instead of weighting them, or leave it out."
         )
 
 

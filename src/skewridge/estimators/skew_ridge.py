@@ -28,7 +28,6 @@ from skewridge.estimators.base import (
 from skewridge.estimators.left_out import (
     LeftOutEstimator,
     as_companions,
-    check_companion_weights,
     check_companions,
 )
 from skewridge.estimators.summaries import levels_summary
@@ -172,8 +171,7 @@ class SkewRidge(LeftOutEstimator):
         self._check_parameters()
         given, (checked, X, y) = X, self._check_data(X, y)
         weights, kept = check_weights(sample_weight, len(X), given)
-        companions = as_companions(self.companions)
-        check_companion_weights(companions, weights)
+        companions = as_companions(self.companions, weights)
         together = dependence_of(given, groups, order, kept, len(X), weights)
         size = self._size(len(kept), X.shape[1])
         require_memory(size if together is None else replace(size, n_groups=together.n_draws))

@@ -88,15 +88,15 @@ def running(
         yield run
 
 
-def on_threads(n_jobs: int | None = None) -> Any:
-    """On the threads of this process, so many if it is said, without a checkpoint."""
+def on_threads(n_jobs: int | None = None, rows: RowData | None = None) -> Any:
+    """On the threads of this process, so many if it is said, without a checkpoint.
+
+    Light work on rows is done so where they are in memory; those that are read in chunks stay where they are.
+    """
+    if isinstance(rows, Table):
+        return using()
     here: dict[str, Any] = {"engine": None, "checkpoint": None}
     return using(**here) if n_jobs is None else using(**here, n_jobs=n_jobs)
-
-
-def where_rows_are(*tables: RowData) -> Any:
-    """Light work on rows: on the threads of this process where they are in memory."""
-    return using() if any(isinstance(rows, Table) for rows in tables) else on_threads()
 
 
 def where_it_pays(n_operations: float) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from skewridge._typing import BoolArray, FloatArray
 from skewridge._validation import TINIEST
 from skewridge.execution.chunked import RowData
-from skewridge.execution.context import where_rows_are
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import extremes, sum_rows
 
 OVERSHOOT = 0.1  # of the responses' range, which predictions may go beyond it
@@ -117,7 +117,7 @@ def prediction_bounds(
 def standard_scaling(X: RowData, weights: FloatArray) -> Scaling:
     """Mean 0 and standard deviation 1 of rows that occur w times each; a constant feature is ignored (scale 0)."""
     total = float(weights.sum())
-    with where_rows_are(X):
+    with on_threads(rows=X):
         largest = np.abs(extremes(X)).max(axis=0)
         unit = np.where(largest > 0, largest, 1.0)  # squares of tiny features must not vanish
         [sums] = sum_rows(lambda rows, w: np.sum(rows / unit * w[:, None], axis=0), [X, weights], "means")
@@ -135,5 +135,5 @@ def standard_scaling(X: RowData, weights: FloatArray) -> Scaling:
 
 def range_rows(kernel: str, X: RowData) -> FloatArray:
     """Two rows that span the others, (2, d), which the sobolev kernel is scaled by; none for the others."""
-    with where_rows_are(X):
+    with on_threads(rows=X):
         return extremes(X) if kernel == "sobolev" else np.empty((0, X.shape[1]))

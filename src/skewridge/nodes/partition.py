@@ -31,8 +31,8 @@ class PartitionSettings:
     max_per_slice: int | None = None
     focus: float = 1.0
 
-    def check(self) -> PartitionSettings:
-        """Return self, or raise for a setting that no data could make valid."""
+    def check(self, n_rows: int | None = None) -> PartitionSettings:
+        """Return self, or raise for a setting that no data could make valid, or that so many rows do not."""
         if not is_auto(self.n_nodes):
             check_integer("n_nodes", self.n_nodes, 1, also=" or 'auto'")
         check_slice_rule(self.slices)
@@ -40,6 +40,11 @@ class PartitionSettings:
         if self.max_per_slice is not None:
             check_integer("max_per_slice", self.max_per_slice, 1, also=" or None")
         check_real("focus", self.focus, 0, 1)
+        if n_rows is not None and self.n_nodes != "auto" and self.n_nodes > n_rows:
+            raise ValueError(
+                f"n_nodes must not exceed the number of rows; got n_nodes={self.n_nodes} for {n_rows} rows. "
+                "Use fewer nodes, or 'auto'."
+            )
         return self
 
 
@@ -98,7 +103,7 @@ def plan_fit(
     y: FloatArray, settings: PartitionSettings, n_features: int, n_workers: int = 1, in_memory: bool = True
 ) -> tuple[Slices, Plan]:
     """The slices of y (step 1) and the plan of a fit, refused with figures and remedies before any work."""
-    check_n_nodes(settings, len(y))
+    settings.check(len(y))
     slices = slice_response(y, settings.slices, settings.oversampling)
     k = choose_n_nodes(y, slices, settings, n_features) if settings.n_nodes == "auto" else int(settings.n_nodes)
     plan = make_plan(slices, k, n_features, settings.max_per_slice, n_workers, in_memory)
@@ -106,15 +111,6 @@ def plan_fit(
     if refusal is not None:
         raise MemoryError(refusal)
     return slices, plan
-
-
-def check_n_nodes(settings: PartitionSettings, n_rows: int) -> None:
-    """Refuse more nodes than rows."""
-    if settings.n_nodes != "auto" and settings.n_nodes > n_rows:
-        raise ValueError(
-            f"n_nodes must not exceed the number of rows; got n_nodes={settings.n_nodes} for {n_rows} rows. "
-            "Use fewer nodes, or 'auto'."
-        )
 
 
 def make_plan(

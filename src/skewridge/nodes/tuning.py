@@ -138,12 +138,6 @@ def cp(path: Path, weights: FloatArray | None = None) -> FloatArray:
     return square + 2.0 * noise * trace / n
 
 
-def error_products(errors: FloatArray, row_weights: FloatArray) -> FloatArray:
-    """Weighted inner products of the nodes' errors over rows, (..., q, q), from errors (q, ..., R)."""
-    scaled = np.moveaxis(errors * np.sqrt(row_weights), 0, -2)
-    return scaled @ np.swapaxes(scaled, -1, -2)
-
-
 def pair_risk(products: FloatArray, k: int) -> Risk:
     """Mean squared error of the average of k nodes, from the error products, (..., q, q), of q of them.
 
@@ -354,7 +348,8 @@ class Search:
                     np.subtract(y[here], coef @ values.T, out=errors[j, i])
                     if left_out:
                         errors[j, i][:, places[j][own] - start] = figures[:, own]
-            return error_products(errors, row_weights[here]), errors.mean(axis=0) @ row_weights[here]
+            weighted = np.moveaxis(errors * np.sqrt(row_weights[here]), 0, -2)
+            return weighted @ np.swapaxes(weighted, -1, -2), errors.mean(axis=0) @ row_weights[here]
 
         products, means = np.zeros(1), np.zeros(1)
         with where_it_pays(len(y) * sum(map(len, nodes)) * len(bandwidths) * (60.0 + 2 * len(self.penalties))):

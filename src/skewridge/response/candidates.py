@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData, Table
-from skewridge.execution.context import where_rows_are
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import map_rows
 from skewridge.response.groups import apart, assign_groups
 from skewridge.response.slices import choose_rule, ranks_within, slice_edges, slice_labels
@@ -233,7 +233,7 @@ def distinct_rows(
     n_rows, d = X.shape
     size = max(1, _COLUMN_NUMBERS // n_rows) if isinstance(X, Table) else d  # columns at one reading
     places = [np.arange(start, min(start + size, d)) for start in range(0, d, size)]
-    with where_rows_are(X):
+    with on_threads(rows=X):
         parts = (map_rows(partial(np.take, indices=some, axis=1), [X], "distinct rows") for some in places)
         columns: Iterable[Any] = (column for part in parts for column in np.concatenate(list(part)).T)
         columns = columns if groups is None else chain(columns, [groups])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from skewridge._typing import FloatArray, IntArray, PicklesFields
 from skewridge.execution.chunked import RowData, Table
-from skewridge.execution.context import where_rows_are
+from skewridge.execution.context import on_threads
 from skewridge.execution.passes import map_rows, sum_rows
 from skewridge.kernels import (
     SINGLE_ERROR,
@@ -95,7 +95,7 @@ def make_layout(kernel: Kernel, X: RowData, single: bool, least_penalty: float) 
     blas = suits_blas(kernel, np.empty((0, X.shape[1])))
     centred = blas and kernel.name != "polynomial"
     mean, given = np.empty(0), np.float64 if isinstance(X, Table) else X.dtype
-    with where_rows_are(X):
+    with on_threads(rows=X):
         if centred or single:
             mean = sum_rows(lambda rows: kernel.prepare(rows).sum(axis=0), [X], "centre")[0] / len(X)
         if single:
