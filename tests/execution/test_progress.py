@@ -10,7 +10,7 @@ import pytest
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge, LocalKernelRidge, SkewRidge
 from skewridge.execution.context import on_threads, run, running, using
-from skewridge.execution.progress import Lines, advance, followed, stage, stage_here, watched
+from skewridge.execution.progress import STAGE, Lines, advance, followed, stage, watched
 
 
 class Terminal(io.StringIO):
@@ -87,12 +87,12 @@ def test_runs_outside_of_stages_are_told_by_their_numbers(told):
 def test_where_nobody_follows_nothing_is_told():
     with stage("cells"), running():
         advance(0.5)
-        assert stage_here() is None
+        assert STAGE.get() is None
 
 
 def test_many_threads_lose_nothing(told):
     with running(), stage("cells"):
-        own = stage_here()
+        own = STAGE.get()
         threads = [threading.Thread(target=lambda: [own.advance(1 / 8000) for _ in range(1000)]) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -104,7 +104,7 @@ def test_many_threads_lose_nothing(told):
 
 def test_tasks_run_as_was_said_where_the_run_was_made():
     with using(n_jobs=2), on_threads():
-        results = run(lambda _: stage_here(), range(3))
+        results = run(lambda _: STAGE.get(), range(3))
     assert list(results) == [None] * 3
 
 
@@ -167,7 +167,7 @@ def test_an_interrupted_fit_ends_its_line(monkeypatch, kind):
         interrupted()
     assert "learning" in stream.getvalue()
     assert "done" not in stream.getvalue()
-    assert stage_here() is None
+    assert STAGE.get() is None
 
 
 def test_a_stream_that_is_closed_does_not_end_a_fit():
@@ -229,7 +229,7 @@ def test_an_interrupt_passes_through_a_fit_and_leaves_it_as_it_was(monkeypatch):
         model.fit(X, -y)
     monkeypatch.undo()
     np.testing.assert_array_equal(model.predict(X), before)
-    assert stage_here() is None
+    assert STAGE.get() is None
 
 
 def test_companions_have_no_line_of_their_own(monkeypatch, capsys):

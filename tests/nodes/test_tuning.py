@@ -8,7 +8,7 @@ from skewridge.datasets import make_peaks
 from skewridge.kernels import KERNELS, median_bandwidth, penalty_rule
 from skewridge.metrics import relevance, row_scores
 from skewridge.nodes.partition import PartitionSettings, deal_rows
-from skewridge.nodes.tuning import CRITERIA, KernelSettings, lowest_penalty, make_trials, sample_rows
+from skewridge.nodes.tuning import CRITERIA, LOCAL, KernelSettings, lowest_penalty, make_trials, sample_rows
 from skewridge.response.slices import slice_response
 from tests import naive
 
@@ -269,7 +269,7 @@ def test_parabola_finds_the_lowest_penalty_between_grid_points():
 def test_request_says_what_is_to_be_chosen():
     request = KernelSettings("gaussian", "auto", 3, "gcv", "mse")
     assert request.searches_bandwidth
-    assert request.is_local
+    assert request.criterion in LOCAL
     assert not KernelSettings("sobolev", "auto", 3, 0.1, "mse").searches_bandwidth
 
 

@@ -112,7 +112,8 @@ def fit_centers(
     n_rows, places = float(weights.sum()), candidates.rows[kept]
     intercepts = np.average(rows.Y, axis=0, weights=weights) * settings.fit_intercept
     spread = np.sqrt(variances(rows.Y, weights))
-    size, ridge = FitSize(len(rows.Y), rows.X.shape[1], held_numbers(rows.X), not isinstance(rows.X, Table)), penalty * n_rows
+    ridge = penalty * n_rows
+    size = FitSize(len(rows.Y), rows.X.shape[1], held_numbers(rows.X), not isinstance(rows.X, Table))
     if solver_of(settings, size, len(drawn), penalty) == "cg":
         center_weights = candidates.center_weights(kept) * (n_rows / rows.weights.sum())
         factor = preconditioner(basis, ridge, center_weights)

@@ -19,13 +19,12 @@ from skewridge.centers.fit import GlobalModel, LowRankModel
 from skewridge.centers.global_fit import fit_again, fit_global, warnings_of
 from skewridge.centers.rows import CenterSettings
 from skewridge.estimators.base import (
+    AIM,
     KERNEL,
     Check,
     KernelEstimator,
     as_bounds,
     check_bandwidth,
-    check_bounds,
-    check_scoring,
     check_slices,
     dependence_of,
     optional,
@@ -155,8 +154,7 @@ class AdaptiveKernelRidge(KernelEstimator):
         "scale_features": optional(partial(check_choice, options=["auto", "standard", "learn"])),
         "penalty": positive("auto", "rule", also=", 'rule' or 'auto'"),
         "solver": partial(check_choice, options=["auto", "direct", "cg"]),
-        "bounds": check_bounds,
-        "scoring": check_scoring,
+        **AIM,
         **KERNEL,
     }
 

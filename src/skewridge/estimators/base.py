@@ -83,12 +83,6 @@ def check_slices(name: str, rule: Any) -> None:
         check_slice_rule(rule)
 
 
-def check_scoring(name: str, scoring: Any) -> None:
-    """Refuse what is neither a known name nor a function."""
-    if not callable(scoring):
-        check_choice(name, scoring, SCORINGS)
-
-
 def check_bounds(name: str, bounds: Any) -> None:
     """Raise unless bounds are "auto", None, or (low, high), either of which may be None.
 
@@ -113,6 +107,10 @@ THREADS: dict[str, Check] = {
     "verbose": lambda name, value: check_integer(name, int(value) if isinstance(value, bool) else value, 0),
 }
 MACHINE: dict[str, Check] = {"memory_limit": optional(check_bytes), **THREADS}
+AIM: dict[str, Check] = {
+    "scoring": lambda name, value: callable(value) or check_choice(name, value, SCORINGS),
+    "bounds": check_bounds,
+}
 BANDWIDTH = positive("auto", "median", also=", 'median' or 'auto'")
 KERNEL: dict[str, Check] = {"degree": whole(1, MAX_DEGREE), "fit_intercept": check_flag, **MACHINE}
 

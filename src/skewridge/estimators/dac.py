@@ -15,14 +15,13 @@ from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag
 from skewridge.centers.cross_fit import first_estimate
 from skewridge.estimators.base import (
+    AIM,
     KERNEL,
     Check,
     KernelEstimator,
     Shell,
     bounds_of,
     check_bandwidth,
-    check_bounds,
-    check_scoring,
     positive,
     runs,
 )
@@ -35,7 +34,7 @@ from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores, scoring_name
 from skewridge.nodes.fit import Problem, average_nodes, fit_nodes, noise_std, relative_variance, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
-from skewridge.nodes.tuning import CRITERIA, LEFT_OUT, KernelSettings, tune
+from skewridge.nodes.tuning import CRITERIA, LEFT_OUT, LOCAL, KernelSettings, tune
 from skewridge.response.allocation import Allocation
 from skewridge.response.slices import Slices
 from skewridge.ridge.exact import Expansion, NodeFit
@@ -193,8 +192,7 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
         "penalty": positive("auto", "rule", *CRITERIA, also=", or the name of a way to choose it"),
         "slice_on": partial(check_choice, options=["response", "pilot"]),
         "keep_nodes": check_flag,
-        "scoring": check_scoring,
-        "bounds": check_bounds,
+        **AIM,
         **KERNEL,
     }
     _not_pickled = ()  # by copies: rows go with them, and the parameters to fit some of them again
@@ -282,7 +280,7 @@ class DacKernelRidge(PartitionedEstimator, KernelEstimator):
             _bounds=bounds_of(self.bounds, response),
             bandwidth_=tuning.bandwidth,
             tuning_=tuning,
-            penalty_=penalties if kernel_by.is_local else tuning.penalty,
+            penalty_=penalties if kernel_by.criterion in LOCAL else tuning.penalty,
             dual_coef_=average,
             intercept_=intercept,
             _centred=self.fit_intercept,

@@ -269,7 +269,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
                 f"{type(X).__module__}.{type(X).__name__}. Convert it first (compute() or to_pandas())."
             )
         check_same_order(X, y)
-        self._check_times(X)
+        check_plain("X", X, may_hold_times=_encodes_tables(self.estimator))
         check_plain("y", y)
         checked.column_labels_in_ = column_labels(X)
         if hasattr(X, "columns"):  # what a frame may hold is up to the estimator
@@ -283,10 +283,6 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
         check_magnitude("y", y)
         return checked, X, np.array(y, dtype=np.float64)
 
-    def _check_times(self, X: Any) -> None:
-        """Refuse masked entries in X, and times unless the first that sees them may encode them."""
-        check_plain("X", X, may_hold_times=_encodes_tables(self.estimator))
-
     def _sliced(self, X: Any, y: FloatArray, seed: int) -> FloatArray:
         if self.slice_on == "pilot":
             X = check_array(X, dtype=np.float64, input_name="X (sliced on a pilot, which takes numbers alone)")
@@ -299,7 +295,7 @@ class DacRegressor(MetaEstimatorMixin, PartitionedEstimator):
 
     def _node_estimates(self, X: Any, **predict_params: Any) -> Iterator[FloatArray]:
         check_is_fitted(self)
-        self._check_times(X)
+        check_plain("X", X, may_hold_times=_encodes_tables(self.estimator))
         check_labels(self, X)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -14,11 +14,10 @@ from skewridge.cells.fit import check_cell_kernel
 from skewridge.cells.local import LocalModel, LocalSettings, fit_table, predict_left_out, predict_table
 from skewridge.cells.partition import CELL_SIZE, LEAST_CELL_SIZE, N_PARTITIONS
 from skewridge.estimators.base import (
+    AIM,
     MACHINE,
     Check,
     bounds_of,
-    check_bounds,
-    check_scoring,
     dependence_of,
     runs,
     scores_of,
@@ -103,8 +102,7 @@ class LocalKernelRidge(LeftOutEstimator):
         "kernel": lambda name, value: check_cell_kernel(value),
         "n_partitions": whole(1),
         "cell_size": whole(LEAST_CELL_SIZE),
-        "scoring": check_scoring,
-        "bounds": check_bounds,
+        **AIM,
         **MACHINE,
     }
     _forms: FeatureForms

@@ -16,11 +16,10 @@ from skewridge.cells.local import LocalModel
 from skewridge.centers.fit import GlobalModel
 from skewridge.centers.rows import CenterSettings
 from skewridge.estimators.base import (
+    AIM,
     MACHINE,
     Check,
     as_bounds,
-    check_bounds,
-    check_scoring,
     dependence_of,
     runs,
     scores_of,
@@ -120,7 +119,7 @@ class SkewRidge(LeftOutEstimator):
 
     _summary = levels_summary
     _check_kernel = staticmethod(check_cell_kernel)
-    _parameters: ClassVar[dict[str, Check]] = {"scoring": check_scoring, "bounds": check_bounds, **MACHINE}
+    _parameters: ClassVar[dict[str, Check]] = {**AIM, **MACHINE}
     _model: BlendedModel
     companions_: list[Any]
     tuning_: LevelTuning

@@ -19,7 +19,7 @@ from skewridge._validation import LARGEST
 from skewridge.execution.checkpoint import Pieces
 from skewridge.execution.chunked import RowData, Span, Table
 from skewridge.execution.context import current, on_threads, reported, run, where_it_pays
-from skewridge.execution.progress import stage_here
+from skewridge.execution.progress import STAGE
 
 BLOCK_ROWS = 2048  # rows at a time; never a function of n_jobs or memory_limit
 FAN_IN = 4  # sums that are added up to one
@@ -43,7 +43,7 @@ def map_rows(
     spans = blocks_of(0, len(tables[0]), size or BLOCK_ROWS)
     engine = current().engine
     if engine is not None:
-        return reported(engine.map_rows(task, tables, spans), len(spans), label, stage_here())
+        return reported(engine.map_rows(task, tables, spans), len(spans), label, STAGE.get())
     return run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))
 
 
@@ -76,7 +76,7 @@ def sum_rows(
     left = [piece for i, piece in enumerate(pieces) if store is None or i not in store]
     new: Iterator[Result]
     if how.engine is not None:
-        new = results = reported(how.engine.sum_rows(task, tables, left), len(left), label, stage_here())
+        new = results = reported(how.engine.sum_rows(task, tables, left), len(left), label, STAGE.get())
     else:
         spans = [span for piece in left for span in piece]
         results = run(lambda block: task(*block), read_blocks(tables, spans), label, len(spans))

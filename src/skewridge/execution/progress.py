@@ -107,11 +107,6 @@ def followed(verbose: Any, clock: Callable[[], float] = time.monotonic) -> Itera
             shown.end(failed)
 
 
-def stage_here() -> Stage | None:
-    """The stage that is being worked on, if anybody follows."""
-    return STAGE.get()
-
-
 @contextmanager
 def stage(label: str, share: float = 1.0) -> Iterator[None]:
     """Work on a share of what is left of the stage around; at the end all of it is done."""

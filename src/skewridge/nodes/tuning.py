@@ -437,11 +437,6 @@ class KernelSettings:
         return self.searches_bandwidth or self.searches_penalty
 
     @property
-    def is_local(self) -> bool:
-        """Whether every node has a penalty of its own."""
-        return self.searches_penalty and self.criterion in LOCAL
-
-    @property
     def criterion(self) -> str:
         """The criterion by which whatever is to be chosen is."""
         return str(self.penalty) if self.penalty in CRITERIA else AUTO
@@ -505,7 +500,7 @@ def tune(
     cost = None if settings.scoring == "mse" else search.cost(bandwidth, int(np.argmin(bound)), scale)
     kernel = base if bandwidth is None else replace(base, bandwidth=bandwidth)
     each = np.full(k, penalty)
-    if settings.is_local:
+    if settings.criterion in LOCAL:
         each = search.local_penalties(partition, bandwidth, fixed)
         penalty = float(np.exp(np.mean(np.log(each))))
     tuning = Tuning(

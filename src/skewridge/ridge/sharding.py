@@ -16,7 +16,7 @@ from skewridge._typing import FloatArray, IntArray
 from skewridge.execution.chunked import RowData
 from skewridge.execution.context import current, on_threads, reported, run
 from skewridge.execution.memory import GATHERED, require_on_worker
-from skewridge.execution.progress import stage_here
+from skewridge.execution.progress import STAGE
 from skewridge.kernels import Kernel
 from skewridge.response.allocation import Allocation, Assignment
 from skewridge.response.slices import ranks_within
@@ -122,7 +122,7 @@ def _solved_there(nodes: Nodes, X: RowData, names: IntArray, labels: IntArray, a
     joins = [partial(join, part, nodes.penalties[part]) for part in parts]
     n_bytes = [8.0 * (d + 6) * float(all_sizes[part].sum()) for part in parts]
     found = engine.shuffle(partial(split_rows, assignment, parts), tables, joins, n_bytes)
-    for part, coefs in zip(parts, reported(found, len(parts), "local fits", stage_here()), strict=True):
+    for part, coefs in zip(parts, reported(found, len(parts), "local fits", STAGE.get()), strict=True):
         order = np.argsort(-all_sizes[part], kind="stable")  # a share's nodes are solved largest first
         yield part[order], coefs
 
