@@ -11,9 +11,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
-
-from skewridge._typing import RandomState
 
 Words = npt.NDArray[np.uint64]
 
@@ -25,11 +22,6 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
-
-
-def draw_seed(random_state: RandomState) -> int:
-    """Draw the one number that all of a fit's or a split's randomness is keyed by."""
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def shuffle(slots: npt.ArrayLike, n: int, seed: int, stream: int) -> npt.NDArray[np.int64]:

@@ -11,7 +11,6 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import column_or_1d
 
-from skewridge._permutation import draw_seed
 from skewridge._typing import FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import check_integer, check_real, check_same_order
 from skewridge.response.allocation import allocate
@@ -120,3 +119,8 @@ def _response(y: Any) -> FloatArray:
     if y is None:
         raise ValueError("y is needed: the folds follow its slices.")
     return column_or_1d(y, dtype=np.float64)
+
+
+def draw_seed(random_state: RandomState) -> int:
+    """Draw the one number that all of a fit's or a split's randomness is keyed by."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from skewridge import _typing as t
-from skewridge._permutation import draw_seed
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_weights, is_auto, warn_user
 from skewridge.centers.choose import Choice
@@ -42,6 +41,7 @@ from skewridge.execution.passes import predict_rows
 from skewridge.features.forms import FeatureForms
 from skewridge.kernels import BANDWIDTH_FREE, check_kernel_name
 from skewridge.metrics import scoring_name
+from skewridge.model_selection import draw_seed
 
 
 class AdaptiveKernelRidge(KernelEstimator):

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from skewridge import _typing as t
-from skewridge._permutation import draw_seed
 from skewridge._typing import FloatArray
 from skewridge._validation import check_choice, check_flag
 from skewridge.centers.cross_fit import first_estimate
@@ -32,6 +31,7 @@ from skewridge.execution.context import current, on_threads, run
 from skewridge.execution.passes import predict_rows
 from skewridge.kernels import check_kernel_name
 from skewridge.metrics import row_scores, scoring_name
+from skewridge.model_selection import draw_seed
 from skewridge.nodes.fit import Problem, average_nodes, fit_nodes, noise_std, relative_variance, spread
 from skewridge.nodes.partition import Partition, PartitionSettings, deal_rows, plan_fit
 from skewridge.nodes.tuning import CRITERIA, LEFT_OUT, LOCAL, KernelSettings, tune

@@ -17,7 +17,6 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skewridge._permutation import draw_seed
 from skewridge._typing import Auto, Bounds, FloatArray, IntArray, RandomState, SliceRule
 from skewridge._validation import (
     check_choice,
@@ -33,6 +32,7 @@ from skewridge.estimators.intervals import fit_quietly, take_rows
 from skewridge.estimators.summaries import dealt_summary
 from skewridge.execution.context import run, using
 from skewridge.execution.memory import Budget
+from skewridge.model_selection import draw_seed
 from skewridge.nodes.partition import deal_rows, plan_fit
 from skewridge.nodes.sample_weights import (
     WEIGHT,

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skewridge._permutation import draw_seed
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
@@ -28,6 +27,7 @@ from skewridge.estimators.summaries import cells_summary
 from skewridge.execution.context import on_threads
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
+from skewridge.model_selection import draw_seed
 from skewridge.two_levels.planning import LevelSize, is_small, require_memory
 from skewridge.two_levels.results import expected_error, shift_of, warning_of_shift
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skewridge._permutation import draw_seed
 from skewridge._typing import Bounds, Bytes, FloatArray, KernelName, RandomState, Scoring
 from skewridge._validation import check_weights, warn_user
 from skewridge.cells.fit import check_cell_kernel
@@ -33,6 +32,7 @@ from skewridge.estimators.summaries import levels_summary
 from skewridge.execution.blas import one_blas_thread
 from skewridge.features.forms import FeatureForms
 from skewridge.metrics import scoring_name
+from skewridge.model_selection import draw_seed
 from skewridge.two_levels.blend import MOST_MEMBERS, BlendedModel
 from skewridge.two_levels.fit import fit_blended
 from skewridge.two_levels.members import LevelSettings, companion_values

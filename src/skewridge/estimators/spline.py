@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from skewridge._permutation import draw_seed
 from skewridge._typing import Auto, Bounds, Bytes, FloatArray, IntArray, Prediction, RandomState, SliceRule
 from skewridge._validation import check_choice, check_weights, is_auto, warn_user
 from skewridge.estimators.base import (
@@ -29,6 +28,7 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.features.scaling import unit_responses
+from skewridge.model_selection import draw_seed
 from skewridge.response.candidates import CandidateRows, candidate_rows, distinct_rows
 from skewridge.splines.fit import fit_rows, warnings_of
 from skewridge.splines.model import check_pairs, check_splines, make_domain, make_model
