@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skewridge.tables.columns import Column, check_columns, codes_of, features_of, learn_column, levels_of
+from skewridge.tables.columns import Column, check_columns, codes_of, features_of, learn_column, level_counts
 
 
 def learned(values, kind=None, levels=None, **options):
@@ -80,7 +80,7 @@ def test_numbers_of_any_type_are_the_same_numbers(dtype):
 
 
 def test_values_become_texts_as_a_file_would_have_them():
-    assert levels_of(pd.Series([3.0, 3, "3", "3.0", 0.5, None], dtype=object)) == {"3": 3, "3.0": 1, "0.5": 1}
+    assert level_counts(pd.Series([3.0, 3, "3", "3.0", 0.5, None], dtype=object)) == {"3": 3, "3.0": 1, "0.5": 1}
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skewridge.tables.columns import infer_kind
+from skewridge.tables.columns import infer_column
 
 MANY = [f"t{i % 40}" for i in range(400)]
 
 
 def kind(values, name="c", **options):
-    return infer_kind(name, pd.Series(values), **options).kind
+    return infer_column(name, pd.Series(values), **options).kind
 
 
 def note(values, name="c"):
-    return infer_kind(name, pd.Series(values)).note
+    return infer_column(name, pd.Series(values)).note
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_kinds_by_nature(values, expected):
 
 def test_an_order_of_the_type_is_kept_without_levels_that_no_row_has():
     sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"], ordered=True))
-    assert infer_kind("size", sizes).levels == ("S", "L")
+    assert infer_column("size", sizes).levels == ("S", "L")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_order_of_the_type_is_kept_without_levels_that_no_row_has():
     ],
 )
 def test_what_says_nothing_is_left_out_with_a_note(values, name, expected):
-    found = infer_kind(name, pd.Series(values))
+    found = infer_column(name, pd.Series(values))
     assert (found.kind, found.note) == ("drop", expected)
 
 

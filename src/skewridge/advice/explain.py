@@ -15,7 +15,7 @@ from skewridge._messages import as_records, compact, plain
 from skewridge._typing import BoolArray, Data, FloatArray, IntArray
 from skewridge._validation import check_integer, check_same_order, check_vector
 from skewridge.metrics import rare_region
-from skewridge.tables.columns import LISTED, Column, codes_of, levels_of
+from skewridge.tables.columns import LISTED, Column, codes_of, level_counts
 
 MOST_ROWS = 400  # whose errors are measured, half of them rare where there are enough
 FEWEST_ROWS = 50  # of tables with very many columns
@@ -86,7 +86,7 @@ class RawRows:
         try:
             return "number", np.asarray(column, dtype=np.float64), ()
         except (TypeError, ValueError):
-            levels = tuple(levels_of(column))
+            levels = tuple(level_counts(column))
             return "level", codes_of(Column(self.names[place], "category", levels), column), levels
 
 

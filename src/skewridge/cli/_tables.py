@@ -29,7 +29,7 @@ from skewridge.tables.columns import (
     check_columns,
     codes_of,
     count_missing,
-    levels_of,
+    level_counts,
     refuse_missing,
     refuse_values,
     row_label,
@@ -280,14 +280,14 @@ def complete_rows(features: Any, missing: str, screen: Screen) -> BoolArray:
     """Return which rows are to be used, (n,), all but with "drop", and note what becomes of the others."""
     if check_choice("--missing", missing, MISSING) == "refuse":
         refuse_missing(features, REMEDY)
-    n_rows, lacking, each = count_missing(features)
+    n_rows, summary, each = count_missing(features)
     if n_rows and missing == "impute":
-        screen.note(f"{lacking}, which are imputed ({each}).")
+        screen.note(f"{summary}, which are imputed ({each}).")
     if not n_rows or missing == "impute":
         return np.ones(len(features), dtype=bool)
     if n_rows == len(features):
         raise ValueError(f"Every row has missing values ({each}): --missing drop leaves none.")
-    screen.note(f"{lacking} and are left out ({each}).")
+    screen.note(f"{summary} and are left out ({each}).")
     return ~features.isna().any(axis=1).to_numpy()
 
 
@@ -300,7 +300,7 @@ def _role_values(option: str, name: str, frame: Any) -> Any:
     elif option == "weight" or column.dtype.kind in "iufb":
         values = codes_of(Column(name, "number"), column)
     else:
-        values = as_days(column, find_date_format(levels_of(column)) or "words")
+        values = as_days(column, find_date_format(level_counts(column)) or "words")
         refuse_values(name, "numbers, dates or times", column, np.flatnonzero(np.isnan(values) & ~absent))
     if absent.any():
         raise ValueError(

@@ -121,7 +121,7 @@ def _letters(name: str) -> str:
 
 
 def count_missing(X: Any) -> tuple[int, str, str]:
-    """How many rows lack a value, this in words, and how many every column lacks, for columns that lack any."""
+    """How many rows lack a value, a summary of it, and how many every column lacks, for columns that lack any."""
     lacking = X.isna()
     counts, n_rows = lacking.sum(), int(lacking.any(axis=1).sum())
     each = ", ".join(f"{name!r}: {count}" for name, count in counts[counts > 0].items())
@@ -130,9 +130,9 @@ def count_missing(X: Any) -> tuple[int, str, str]:
 
 def refuse_missing(X: Any, remedy: str = "Drop these rows, or take missing='impute'.") -> None:
     """Raise where values are missing, with a count."""
-    n_rows, told, each = count_missing(X)
+    n_rows, summary, each = count_missing(X)
     if n_rows:
-        raise ValueError(f"{told} ({each}). {remedy}")
+        raise ValueError(f"{summary} ({each}). {remedy}")
 
 
 def row_label(rows: Any, place: int, first: int = 1) -> str:
@@ -169,7 +169,7 @@ def texts_of(values: Any) -> tuple[list[str], Any]:
     return [str(int(v)) if isinstance(v, floats) and float(v).is_integer() else str(v) for v in different], places
 
 
-def levels_of(values: Any) -> dict[str, int]:
+def level_counts(values: Any) -> dict[str, int]:
     """The different texts and how many rows have each."""
     texts, places = texts_of(values)
     counts = np.bincount(places[places >= 0], minlength=len(texts))
@@ -187,7 +187,7 @@ def shown(texts: Sequence[str]) -> str:
 # What a column is taken for: columns of which nothing else is known
 
 
-def infer_kind(name: str, values: Any, most: int = 30) -> Column:
+def infer_column(name: str, values: Any, max_categories: int = 30) -> Column:
     """What a pandas series holds; it is dropped where it says nothing, refused where it has no meaning as numbers."""
     from pandas.api.types import infer_dtype
 
@@ -208,20 +208,20 @@ def infer_kind(name: str, values: Any, most: int = 30) -> Column:
         if len(set(texts)) == 1:
             return Column(name, "drop", note=f"constant: {texts[0][:40]}")
     if kind == "number":
-        note = _numbering(name, values.to_numpy(dtype=np.float64, na_value=np.nan))
+        note = _id_note(name, values.to_numpy(dtype=np.float64, na_value=np.nan))
         return Column(name, "drop" if note else "number", note=note)
     if kind == "text":
-        return _kind_of_texts(name, levels_of(values), most)
+        return _column_of_texts(name, level_counts(values), max_categories)
     if kind == "category":
-        counts = levels_of(values)
+        counts = level_counts(values)
         if values.dtype.ordered:
-            order = [text for text in levels_of(values.dtype.categories) if text in counts]
+            order = [text for text in level_counts(values.dtype.categories) if text in counts]
             return Column(name, "ordinal", levels=tuple(order))
-        return Column(name, "category" if len(counts) <= most else "means")
+        return Column(name, "category" if len(counts) <= max_categories else "means")
     return Column(name, kind, dates=DateParts() if kind == "date" else None)
 
 
-def _numbering(name: str, numbers: FloatArray) -> str:
+def _id_note(name: str, numbers: FloatArray) -> str:
     """Why numbers only number the rows or name them; nothing where they do not."""
     if len(numbers) < FEWEST or np.isnan(numbers).any():
         return ""
@@ -232,7 +232,7 @@ def _numbering(name: str, numbers: FloatArray) -> str:
     return "an id: every row has its own" if different else ""
 
 
-def _kind_of_texts(name: str, counts: Mapping[str, int], most: int) -> Column:
+def _column_of_texts(name: str, counts: Mapping[str, int], max_categories: int) -> Column:
     """Truth values, dates, numbers, a category of few levels, one of many, or texts of which nearly all differ."""
     if {text.strip().casefold() for text in counts} <= {"true", "false"}:
         return Column(name, "boolean")
@@ -243,10 +243,10 @@ def _kind_of_texts(name: str, counts: Mapping[str, int], most: int) -> Column:
     if numbers is not None:
         return Column(name, "number", writing=numbers, note=numbers.describe(counts))
     n_rows, n_levels = sum(counts.values()), len(counts)
-    if n_levels == n_rows >= FEWEST or n_levels > max(most, DIFFERENT * n_rows):
+    if n_levels == n_rows >= FEWEST or n_levels > max(max_categories, DIFFERENT * n_rows):
         note = f"{n_levels:,} of {n_rows:,} texts differ: ids or free text, as {shown(list(counts)[:1])}"
         return Column(name, "drop", note=note)
-    return Column(name, "category" if n_levels <= most else "means")
+    return Column(name, "category" if n_levels <= max_categories else "means")
 
 
 def _written_dates(name: str, counts: Mapping[str, int], written: str) -> Column:
@@ -254,78 +254,88 @@ def _written_dates(name: str, counts: Mapping[str, int], written: str) -> Column
     return Column(name, "date", dates=DateParts(writing=written), note=f"read as {written}{doubt}")
 
 
-def _requested(name: str, values: Any, kind: str, most: int) -> Column:
+def _column_of_kind(name: str, values: Any, kind: str, order: Sequence[str] | None, max_categories: int) -> Column:
     """A column of the kind that the user gave, or raise where it cannot be."""
     if kind != "drop" and values.isna().all():
         raise ValueError(f"Column {name!r} has no values at all, and cannot be a {kind}. Leave it out.")
     if kind == ANY_CATEGORY:
-        counts = levels_of(values)
-        many = len(counts) > max(most, DIFFERENT * sum(counts.values()))
+        counts = level_counts(values)
+        many = len(counts) > max(max_categories, DIFFERENT * sum(counts.values()))
         return Column(name, "means" if many else "category")
     if kind == "number" and values.dtype.kind not in "iufb":
-        counts = levels_of(values)
+        counts = level_counts(values)
         numbers = find_number_format(counts)
         return Column(name, kind, writing=numbers, note="" if numbers is None else numbers.describe(counts))
     if kind == "date" and all(isinstance(value, str) for value in values.dropna()):
-        counts = levels_of(values)
+        counts = level_counts(values)
         return _written_dates(name, counts, find_date_format(counts) or "words")
+    if kind == "ordinal":
+        return Column(name, kind, levels=_order(name, list(level_counts(values)), order))
     return Column(name, kind, dates=DateParts() if kind == "date" else None)
+
+
+def _order(name: str, texts: Sequence[str], order: Sequence[str] | None) -> tuple[str, ...]:
+    """The levels of an ordinal, lowest first: as given, or by the alphabet."""
+    levels = tuple(sorted(texts) if order is None else order)
+    left_out = [text for text in texts if text not in levels]
+    if left_out or len(set(levels)) < len(levels):
+        raise ValueError(
+            f"The order of column {name!r} must name all of its texts once; got {shown(levels)}, "
+            f"without {shown(left_out)}."
+        )
+    return levels
 
 
 # What is learned of it
 
 
 def learn_column(
-    name: str, values: Any, kind: str | None = None, order: Sequence[str] | None = None, most: int = 30
+    name: str, values: Any, kind: str | None = None, order: Sequence[str] | None = None, max_categories: int = 30
 ) -> Column:
     """Learn a pandas series: levels, the code of a gap, and scales; its kind is inferred unless given.
 
     ``order`` are the levels of an ordinal. The means of a column of many levels are learned afterwards.
     """
-    column = infer_kind(name, values, most) if kind is None else _requested(name, values, kind, most)
-    column = replace(column, n_gaps=int(values.isna().sum()))
+    if kind is None:
+        column = infer_column(name, values, max_categories)
+    else:
+        column = _column_of_kind(name, values, kind, order, max_categories)
+    n_missing = int(values.isna().sum())
     if column.kind == "drop":
-        return column
+        return replace(column, n_gaps=n_missing)
     if column.kind in ("category", "means"):
-        counts = levels_of(values)
-        levels = sorted(counts, key=lambda text: (-counts[text], text))
-        return replace(column, levels=tuple(levels), fill=UNSEEN if column.n_gaps or column.kind == "means" else 0.0)
-    if column.kind == "ordinal":
-        column = replace(column, levels=_order(column, list(levels_of(values)), order))
+        counts = level_counts(values)
+        levels = tuple(sorted(counts, key=lambda text: (-counts[text], text)))
+        fill = UNSEEN if n_missing or column.kind == "means" else 0.0
+        return replace(column, levels=levels, fill=fill, n_gaps=n_missing)
+
     if column.dates is None:
-        codes = codes_of(column, values)
+        codes, learned = codes_of(column, values), column
     else:
         codes = as_days(values, column.dates.writing)
-        column = _dated(column, column.dates.writing, values, np.isnan(codes))
+        learned = _with_gap_texts(column, values, np.isnan(codes))
     known = codes[~np.isnan(codes)]
     if not len(known):
         raise ValueError(f"Column {column.name!r} has no values at all. Leave it out.")
-    column = replace(column, n_gaps=len(codes) - len(known))
+    n_gaps = len(codes) - len(known)  # with texts that stand for gaps
     if column.kind == "boolean":
-        return replace(column, fill=float(known.mean() > 0.5))
-    if column.dates is not None:
-        column = replace(column, dates=replace(column.dates, parts=varying_parts(known)))
+        return replace(learned, n_gaps=n_gaps, fill=float(known.mean() > 0.5))
     scaling = standard_scaling(known[:, None], np.ones(len(known)))
-    shift, scale = float(scaling.shift[0]), float(scaling.scale[0])
-    return replace(column, fill=float(np.median(known)), shift=shift, scale=scale)
+    return replace(
+        learned,
+        n_gaps=n_gaps,
+        fill=float(np.median(known)),
+        shift=float(scaling.shift[0]),
+        scale=float(scaling.scale[0]),
+        dates=None if column.dates is None else replace(column.dates, parts=varying_parts(known)),
+    )
 
 
-def _order(column: Column, texts: Sequence[str], order: Sequence[str] | None) -> tuple[str, ...]:
-    """The levels of an ordinal, lowest first: as given, as its type has them, or by the alphabet."""
-    levels = (column.levels or tuple(sorted(texts))) if order is None else tuple(order)
-    left_out = [text for text in texts if text not in levels]
-    if left_out or len(set(levels)) < len(levels):
-        raise ValueError(
-            f"The order of column {column.name!r} must name all of its texts once; got {shown(levels)}, "
-            f"without {shown(left_out)}."
-        )
-    return levels
-
-
-def _dated(column: Column, written: str, values: Any, unread: BoolArray) -> Column:
+def _with_gap_texts(column: Column, values: Any, unread: BoolArray) -> Column:
     """A column of dates of which the few texts that are none, (n,), stand for gaps."""
+    assert column.dates is not None
     if unread.all():
-        refuse_values(column.name, DATE_FORMATS[written], values, np.flatnonzero(values.notna()))
+        refuse_values(column.name, DATE_FORMATS[column.dates.writing], values, np.flatnonzero(values.notna()))
     odd = {str(value) for value in values[unread & values.notna().to_numpy()].unique()}
     gaps = tuple(sorted(text for text in odd if not is_gap(text)))
     if not gaps:
@@ -342,18 +352,19 @@ def codes_of(column: Column, values: Any) -> FloatArray:
     if column.kind == "number":
         return _numbers(column, values)
     if column.kind in ("date", "duration"):
-        return _days(column, values)
+        return _durations(column, values) if column.dates is None else _dates(column, values)
     texts, places = texts_of(values)
     if column.kind == "boolean":
-        known = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-        odd = [text for text in texts if text.strip().casefold() not in known]
+        truth = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+        words = [text.strip().casefold() for text in texts]
+        odd = [text for text, word in zip(texts, words, strict=True) if word not in truth]
         if odd:
             raise ValueError(f"Column {column.name!r} should hold true and false only; got {shown(odd)}. Correct them.")
-        found = [known[text.strip().casefold()] for text in texts]
+        codes = [truth[word] for word in words]
     else:
-        known = {level: float(i) for i, level in enumerate(column.levels)}
-        found = [known.get(text, UNSEEN) for text in texts]
-    return np.array([*found, np.nan])[places]  # missing values are at place -1
+        place_of_level = {level: float(i) for i, level in enumerate(column.levels)}
+        codes = [place_of_level.get(text, UNSEEN) for text in texts]
+    return np.array([*codes, np.nan])[places]  # missing values are at place -1
 
 
 def _numbers(column: Column, values: Any) -> FloatArray:
@@ -379,30 +390,32 @@ def _numbers(column: Column, values: Any) -> FloatArray:
     return numbers
 
 
-def _days(column: Column, values: Any) -> FloatArray:
-    """Days since the first of 1970, or lengths of time in days, (n,); texts that stood for gaps at fit do so again."""
+def _durations(column: Column, values: Any) -> FloatArray:
+    """Lengths of time in days, (n,), or raise with the first values that are none."""
     import pandas as pd
 
-    if column.dates is None:
-        found = pd.to_timedelta(values, errors="coerce")
-        days = (found.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
-    else:
-        days = as_days(values, column.dates.writing)
-    odd = np.flatnonzero(np.isnan(days) & values.notna().to_numpy())
-    expected = "lengths of time"
-    if column.dates is not None:
-        gaps = column.writing.gaps if column.writing else ()
-        odd = np.array([i for i in odd if not is_gap(values.iloc[i], gaps)], dtype=np.int64)
-        expected = DATE_FORMATS[column.dates.writing]
-    refuse_values(column.name, expected, values, odd)
+    lengths = pd.to_timedelta(values, errors="coerce")
+    days = (lengths.dt.total_seconds() / DAY).to_numpy(dtype=np.float64)
+    refuse_values(column.name, "lengths of time", values, np.flatnonzero(np.isnan(days) & values.notna().to_numpy()))
+    return days
+
+
+def _dates(column: Column, values: Any) -> FloatArray:
+    """Days since the first of 1970, (n,), or raise; texts that stood for gaps at fit do so again."""
+    assert column.dates is not None
+    days = as_days(values, column.dates.writing)
+    gaps = column.writing.gaps if column.writing else ()
+    unread = np.flatnonzero(np.isnan(days) & values.notna().to_numpy())
+    odd = np.array([i for i in unread if not is_gap(values.iloc[i], gaps)], dtype=np.int64)
+    refuse_values(column.name, DATE_FORMATS[column.dates.writing], values, odd)
     return days
 
 
 def features_of(column: Column, codes: FloatArray, fitted: FloatArray | None = None) -> FloatArray:
-    """The numbers that a column becomes, (n, w), of its codes, (n,); ``fitted`` are the cross-fitted means of its rows.
+    """The numbers that a column becomes, (n, len(column.features)), of its codes, (n,).
 
-    A level that is unknown is none of a category's, the mean of an order, and the mean response where levels become
-    means.
+    ``fitted`` are the cross-fitted means of its rows. A level that is unknown is none of a category's, the mean of an
+    order, and the mean response where levels become means.
     """
     gaps = np.isnan(codes)
     filled = np.where(gaps, column.fill, codes)

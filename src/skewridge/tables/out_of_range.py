@@ -11,7 +11,7 @@ import numpy as np
 from skewridge._messages import listed
 from skewridge._typing import FloatArray, IntArray
 from skewridge._validation import warn_user
-from skewridge.tables.columns import UNSEEN, Column, levels_of
+from skewridge.tables.columns import UNSEEN, Column, level_counts
 from skewridge.tables.dates import as_date
 
 MOST_TOLD = 20  # rows of a column that are told to machines
@@ -113,7 +113,7 @@ def warn_new_levels(column: Column, codes: FloatArray, values: Any) -> None:
     if not column.levels or not (codes == UNSEEN).any():
         return
     known = set(column.levels)
-    new = {text: count for text, count in levels_of(values).items() if text not in known}
+    new = {text: count for text, count in level_counts(values).items() if text not in known}
     texts = listed((f"{text[:40]!r}: {count}" for text, count in new.items()), len(new))
     become = {"ordinal": "the mean of its order", "means": "the mean of all responses"}.get(column.kind)
     rows = sum(new.values())
