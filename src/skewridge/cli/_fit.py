@@ -53,7 +53,7 @@ ESTIMATORS: dict[str, Any] = {
 }
 IN_PIECES = ("adaptive", "dac")  # which read a table that memory does not hold
 SMALLER = "Here that is --estimator adaptive; skewridge plan tells what each needs."
-SHARE, FEWEST_ROWS = 0.1, 1000  # held out by default, from so many rows on
+HOLDOUT_SHARE, HOLDOUT_FROM = 0.1, 1000  # held out by default, from so many rows on
 LABELS = {"rmse": "RMSE", "mae": "MAE", "median_percent": "median error, %", "r2": "R2", "rare_rmse": "RMSE where rare"}
 NO_PERCENTS = "No errors in per cent are told: some of these rows have a response of 0."
 
@@ -73,31 +73,36 @@ def fit_table(options: FitOptions, screen: Screen) -> Answer:
     if pieces:
         return _fit_pieces(options, model, read_as, pieces, screen)
 
-    whole = read_rows(options, encoder, read_as, screen)
-    out = held_out(whole.response, options.holdout, options.seed, whole.known)
-    table = whole.some(~out) if out.any() else whole
+    rows = read_rows(options, encoder, read_as, screen)
+    is_test = held_out(rows.response, options.holdout, options.seed, rows.fit_params)
+    train = rows.some(~is_test) if is_test.any() else rows
     pipeline = TableModel([("table", encoder), ("model", model)])
-    screen.step(f"Fitting {type(model).__name__} to {len(table.response):,} rows")
-    start, row_names = time.perf_counter(), dict[str, str]()  # of rows that messages name
-    named = rows_named(lambda place: row_names.setdefault(str(place), row_label(table.features, place)))
-    with screen.progress(), named:
+    screen.step(f"Fitting {type(model).__name__} to {len(train.response):,} rows")
+    row_names: dict[str, str] = {}  # of rows that messages name
+
+    def name_row(place: int) -> str:
+        return row_names.setdefault(str(place), row_label(train.features, place))
+
+    start = time.perf_counter()
+    with screen.progress(), rows_named(name_row):
         try:
-            pipeline.fit(table.features, table.response, **table.known)
+            pipeline.fit(train.features, train.response, **train.fit_params)
         except MemoryError as error:
             if not str(error) or not isinstance(model, LeftOutEstimator):
                 raise
             raise MemoryError(f"{error} {SMALLER}") from error
     seconds = time.perf_counter() - start
-    about = {"target": options.target, "missing": options.missing, "response": table.response, **options.roles}
+    about = {"target": options.target, "missing": options.missing, "response": train.response, **options.roles}
     if row_names:
         about["row_names"] = row_names
-    if table.decimal == ",":
+    if train.decimal == ",":
         about["decimal"] = ","  # for new files that have no decimal sign
-    evaluated = _evaluate(pipeline, table, whole.some(out), options, screen) if out.any() else None
+    evaluated = _evaluate(pipeline, train, rows.some(is_test), options, screen) if is_test.any() else None
     used = [column.name for column in encoder.columns_ if column.features]
-    about[HASHES] = row_hashes(table.features[used], table.response)
-    columns = {**options.roles, "features": list(table.features.columns), **pipeline.summary_.to_dict()}
-    data = _save(pipeline, model, options, about, columns, seconds)
+    about[HASHES] = row_hashes(train.features[used], train.response)
+    save_model(pipeline, options.output, about=about)
+    columns = {**options.roles, "features": list(train.features.columns), **pipeline.summary_.to_dict()}
+    data = _facts_of_fit(model, options, columns, len(train.response), seconds)
     parts: list[str | Table] = [Table(HEADINGS, pipeline.summary_.rows, numbers=False)]
     if evaluated is not None:
         errors, html = evaluated
@@ -108,7 +113,7 @@ def fit_table(options: FitOptions, screen: Screen) -> Answer:
     return Answer(data, [*parts, *roles_text(options.roles), *_as_text(data, model)])
 
 
-def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, pieces: str, screen: Screen) -> Answer:
+def _fit_pieces(options: FitOptions, model: Any, read_as: ReadOptions, pieces: str, screen: Screen) -> Answer:
     """Fit to a table that memory does not hold, without an encoder, and save."""
     if options.holdout or options.report:
         raise ValueError("--holdout and --report need the table in memory, which does not hold it. Leave them out.")
@@ -121,29 +126,28 @@ def _fit_pieces(options: FitOptions, model: Any, reading: ReadOptions, pieces: s
     with screen.progress():
         names, excluded = split_names(options.features) or None, split_names(options.exclude)
         if names is None and excluded:
-            names = [name for name in open_files(source, reading).types if name not in (options.target, *excluded)]
-        X, y = open_source(source, options.target, names, options=reading)
+            names = [name for name in open_files(source, read_as).types if name not in (options.target, *excluded)]
+        X, y = open_source(source, options.target, names, options=read_as)
         files = [chunk for chunk in X.chunks if isinstance(chunk, FileChunk) and isinstance(chunk.how, Dialect)]
         note_dialects({chunk.url: chunk.how.said for chunk in files}, screen.note)
-        fit_source(model, source, y, list(X.names or ()), **vars(reading))
+        fit_source(model, source, y, list(X.names or ()), **vars(read_as))
     seconds = time.perf_counter() - start
     about = {"target": options.target, "missing": "refuse", "response": y}
-    data = _save(model, model, options, about, {"features": model.feature_names_in_.tolist()}, seconds)
+    save_model(model, options.output, about=about)
+    columns = {"features": model.feature_names_in_.tolist()}
+    data = _facts_of_fit(model, options, columns, len(y), seconds)
     return Answer(data, _as_text(data, model))
 
 
-def _save(
-    model: Any, estimator: Any, options: FitOptions, about: Mapping[str, Any], columns: Data, seconds: float
-) -> Data:
-    """Write the model file; return what was fitted as plain data."""
-    save_model(model, options.output, about=about)
+def _facts_of_fit(estimator: Any, options: FitOptions, columns: Data, n_rows: int, seconds: float) -> Data:
+    """What was fitted and saved, as plain data."""
     return {
         "model": options.output,
         "bytes": getsize(options.output),
         "estimator": type(estimator).__name__,
         "target": options.target,
         **columns,
-        "n_rows": len(about["response"]),
+        "n_rows": n_rows,
         "n_features": int(estimator.n_features_in_),
         "seconds": seconds,
         "chosen": facts(estimator),
@@ -188,12 +192,12 @@ def make_estimator(options: FitOptions) -> Any:
             given[name.strip()] = json.loads(value)
         except ValueError:  # what is not JSON is text
             given[name.strip()] = value
+    params = cls().get_params()
     for name in given:
-        own = cls().get_params()
-        if name not in own:
+        if name not in params:
             owners = [f"--estimator {other}" for other, one in ESTIMATORS.items() if name in one().get_params()]
             have = f" {' and '.join(owners)} {'has' if len(owners) == 1 else 'have'} it." if owners else ""
-            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(own)}.{have}")
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(params)}.{have}")
     shared = {"random_state": options.seed, "n_jobs": options.jobs, "memory_limit": options.memory_limit}
     return cls(**{**shared, **given})
 
@@ -201,77 +205,82 @@ def make_estimator(options: FitOptions) -> Any:
 # Rows held out
 
 
-def held_out(y: FloatArray, share: float | None, seed: int, known: Mapping[str, Any]) -> BoolArray:
+def held_out(y: FloatArray, share: float | None, seed: int, fit_params: Mapping[str, Any]) -> BoolArray:
     """Return which rows are held out, (n,): a share of every slice of y.
 
     Where rows have groups whole groups are held out, and where they have times the last rows. A share of None is a
     tenth from 1,000 rows on, and nothing below, where every row is needed.
     """
     if share is None:
-        share = SHARE if len(y) >= FEWEST_ROWS else 0.0
-    out = np.zeros(len(y), dtype=bool)
+        share = HOLDOUT_SHARE if len(y) >= HOLDOUT_FROM else 0.0
+    is_test = np.zeros(len(y), dtype=bool)
     if share == 0.0:
-        return out
+        return is_test
     if share * len(y) < 1.0 or (1.0 - share) * len(y) < 1.0:
         raise ValueError(f"--holdout {share:g} of {len(y)} rows leaves none to fit or to judge by. Take another share.")
-    if "groups" in known:
-        return _whole_groups(known["groups"], y, share, seed)
-    if "order" in known:
-        times = known["order"]
+    if "groups" in fit_params:
+        return _whole_groups(fit_params["groups"], y, share, seed)
+    if "order" in fit_params:
+        times = fit_params["order"]
         distinct, counts = np.unique(times, return_counts=True)
         if len(distinct) < 2:
             raise ValueError(f"--time must hold at least two times; got one for all {len(y):,} rows. Leave it out.")
         later = np.cumsum(counts[::-1])[::-1][1:]  # rows from a time on; the first time is always fitted
-        return np.asarray(times >= distinct[1 + int(np.argmin(np.abs(later - share * len(y))))])  # equal ones together
-    _, others, *_ = response_train_test_split(np.arange(len(y)), y, test_size=share, random_state=seed)
-    out[others] = True
-    return out
+        first_out = distinct[1 + int(np.argmin(np.abs(later - share * len(y))))]
+        return np.asarray(times >= first_out)  # equal ones together
+    _, test, *_ = response_train_test_split(np.arange(len(y)), y, test_size=share, random_state=seed)
+    is_test[test] = True
+    return is_test
 
 
 def _whole_groups(groups: IntArray, y: FloatArray, share: float, seed: int) -> BoolArray:
-    """The rows of some groups, (n,): along their mean response each is held out as soon as half of it is due."""
-    _, own, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    """The rows of some groups, (n,): systematic sampling of groups ordered by mean response.
+
+    ``due`` grows by share times size, and a group is taken when at least half of it is due, then paid for.
+    """
+    _, group_of_row, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(sizes) < 2:
         raise ValueError(f"--groups must hold at least two groups; got one for all {len(y):,} rows. Leave it out.")
     rng = np.random.default_rng(seed)
-    means = np.bincount(own, y) / sizes
-    picked, due = np.zeros(len(sizes), dtype=bool), (rng.uniform() - 0.5) * sizes.mean()
+    means = np.bincount(group_of_row, y) / sizes
+    is_test = np.zeros(len(sizes), dtype=bool)
+    due = (rng.uniform() - 0.5) * sizes.mean()
     for group in np.lexsort((rng.permutation(len(sizes)), means)).tolist():
         due += share * sizes[group]
         if due >= sizes[group] / 2:
-            picked[group] = True
+            is_test[group] = True
             due -= sizes[group]
-    if picked.all() or not picked.any():  # few groups: neither part stays empty
-        picked[int(np.argmin(sizes))] ^= True
-    return picked[own]
+    if is_test.all() or not is_test.any():  # few groups: neither part stays empty
+        is_test[int(np.argmin(sizes))] ^= True
+    return is_test[group_of_row]
 
 
 def _evaluate(
-    model: TableModel, fitted: Rows, rows: Rows, options: FitOptions, screen: Screen
+    model: TableModel, train: Rows, test: Rows, options: FitOptions, screen: Screen
 ) -> tuple[Data, str] | None:
     """Errors on the rows held out, and a page about them: both before anything is written, since they may fail."""
     import pandas as pd
 
     from skewridge.reporting import report
 
-    screen.step(f"Judging by {len(rows.response):,} rows that were held out")
-    known, odd = can_be_encoded(model.steps[0][1].columns_, rows.features)
+    screen.step(f"Judging by {len(test.response):,} rows that were held out")
+    encodable, odd = can_be_encoded(model.steps[0][1].columns_, test.features)
     if odd:
-        screen.note(f"{(~known).sum()} of them are not judged: the rows that were fitted do not explain {odd}.")
-        rows = rows.some(known)
-    if not len(rows.response):
+        screen.note(f"{(~encodable).sum()} of them are not judged: the rows that were fitted do not explain {odd}.")
+        test = test.some(encodable)
+    if not len(test.response):
         return None
-    y, y_ref, estimator = rows.response, fitted.response, model.steps[-1][1]
-    others = baselines(model, fitted, rows.features)
+    y, y_ref, estimator = test.response, train.response, model.steps[-1][1]
+    others = baselines(model, train, test.features)
     rare = rare_region(y, y_ref)
-    mean = np.full(len(y), np.average(y_ref, weights=fitted.known.get("sample_weight")))
-    predictions = {type(estimator).__name__: np.asarray(model.predict(rows.features)), "mean": mean, **others}
+    mean = np.full(len(y), np.average(y_ref, weights=train.fit_params.get("sample_weight")))
+    predictions = {type(estimator).__name__: np.asarray(model.predict(test.features)), "mean": mean, **others}
     errors = {name: figures(y, found, rare) for name, found in predictions.items()}
-    named = pd.Series(y, index=rows.features.index, name=options.target)
+    named = pd.Series(y, index=test.features.index, name=options.target)
     title = title_of(estimator, options.target, options.roles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # predicting has noted them
-        html = report(model, rows.features, named, y_ref=y_ref, title=title, baselines=others)
+        html = report(model, test.features, named, y_ref=y_ref, title=title, baselines=others)
     return {"n_rows": len(y), "n_rare": int(rare.sum()), "errors": errors}, html
 
 
@@ -282,14 +291,14 @@ def can_be_encoded(columns: list[Column], X: Any) -> tuple[BoolArray, str]:
     """
     import pandas as pd
 
-    known, odd = np.ones(len(X), dtype=bool), []
+    encodable, odd = np.ones(len(X), dtype=bool), []
     for column in columns:
         values = X[column.name]
         if column.features and not _takes(column, values):
             refused = [value for value in values.dropna().unique() if not _takes(column, pd.Series([value]))]
-            known &= ~values.isin(refused).to_numpy()
+            encodable &= ~values.isin(refused).to_numpy()
             odd.append(f"{column.name!r} ({shown([str(value) for value in refused])})")
-    return known, ", ".join(odd)
+    return encodable, ", ".join(odd)
 
 
 def _takes(column: Column, values: Any) -> bool:
@@ -300,24 +309,23 @@ def _takes(column: Column, values: Any) -> bool:
     return True
 
 
-def baselines(model: TableModel, fitted: Rows, new: Any) -> dict[str, FloatArray]:
+def baselines(model: TableModel, train: Rows, new: Any) -> dict[str, FloatArray]:
     """Return what ridge regression and boosted trees predict of new rows, fitted to the numbers that the model saw."""
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.linear_model import RidgeCV
 
-    encoder, y = model.steps[0][1], fitted.response
-    rows = clone(encoder).fit_transform(
-        fitted.features, y, **fitted.known
-    )  # with means of levels as the model saw them
+    encoder, y = model.steps[0][1], train.response
+    # with means of levels as the model saw them
+    numbers_of_train = clone(encoder).fit_transform(train.features, y, **train.fit_params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the model notes what it has not seen
-        numbers = encoder.transform(new)
+        numbers_of_new = encoder.transform(new)
     others = {
         "ridge": RidgeCV(np.logspace(-3, 5, 17)),
         "boosted trees": HistGradientBoostingRegressor(random_state=0),
     }
-    weights = fitted.known.get("sample_weight")
-    return {name: other.fit(rows, y, weights).predict(numbers) for name, other in others.items()}
+    weights = train.fit_params.get("sample_weight")
+    return {name: other.fit(numbers_of_train, y, weights).predict(numbers_of_new) for name, other in others.items()}
 
 
 def as_table(data: Data, roles: Mapping[str, str]) -> list[str | Table]:
@@ -331,8 +339,11 @@ def as_table(data: Data, roles: Mapping[str, str]) -> list[str | Table]:
             values = [value if value is None else round(value, 4) + 0.0 for value in values]  # no -2e-05, and no -0
         if not (has_zeros and score == "median_percent"):
             rows.append([label, *map(in_full, values)])
-    which = f", whole groups of {roles['groups']!r}" if "groups" in roles else ""
-    which = f", the last by {roles['time']!r}" if "time" in roles else which
+    which = ""
+    if "groups" in roles:
+        which = f", whole groups of {roles['groups']!r}"
+    elif "time" in roles:
+        which = f", the last by {roles['time']!r}"
     said = (
         f"Judged by {data['n_rows']:,} rows that were held out{which}, {data['n_rare']:,} of them rare (the 2% rarest "
         "values of the response)."

@@ -51,13 +51,13 @@ class Rows:
 
     features: Any
     response: FloatArray
-    known: Mapping[str, Any]  # (n,) arrays
+    fit_params: Mapping[str, Any]  # (n,) arrays
     decimal: str | None  # the sign in the files
 
     def some(self, places: Any) -> Rows:
         """Some of the rows, by place or by a mask."""
-        known = {name: values[places] for name, values in self.known.items()}
-        return Rows(self.features.iloc[places], self.response[places], known, self.decimal)
+        fit_params = {name: values[places] for name, values in self.fit_params.items()}
+        return Rows(self.features.iloc[places], self.response[places], fit_params, self.decimal)
 
 
 def find_files(patterns: Sequence[str]) -> list[str]:
