@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from skewridge._typing import Data
 
 Axis = Data  # title; ticks, pairs of a place from the left or the bottom and a label
 Shape = Data  # path, of SVG; kind, its class; slice that it belongs to, or None
-Mark = tuple[float, float, str, int | None]  # a place that can be pointed at, what it says, and its slice
 
 FEWEST = 0.6  # rows at the foot of a logarithmic axis: one row must show
 INSET = 3.0  # per cent at either end of an axis for values beyond the slices
 ROOM = 0.06  # above and below curves
+PATH_MARGIN, PATH_TOP = 1.1, 1.3  # of a criterion, about its values, and times the highest end of a curve
 FEW_TICKS, FEW_CHARACTERS = 3, 26  # labels, and characters that stand side by side on a narrow screen
 CRITERIA = {
     "loo": "leave-one-out error",
@@ -27,6 +27,15 @@ CRITERIA = {
     "dgcv": "distributed generalised cross-validation",
     "cp": "Mallows' Cp",
 }
+
+
+class Mark(NamedTuple):
+    """A place that can be pointed at, in per cent, what it says, and its slice."""
+
+    x: float
+    y: float
+    text: str
+    slice: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class Scale:
         places = [(self(value), _tick(value)) for value in ticks]
         return {"title": f"{title}, log scale" if self.log else title, "ticks": places}
 
-    def view(self, title: str, shapes: Sequence[Shape], most: int = 7) -> Data:
+    def panel(self, title: str, shapes: Sequence[Shape], most: int = 7) -> Data:
         """Shapes above this scale."""
         return {"name": "log" if self.log else "linear", "axis": self.axis(title, most), "shapes": shapes}
 
@@ -93,11 +102,10 @@ class SliceScale:
         ticks: list[tuple[float, str]] = []
         wanted = np.linspace(self.places[0], self.places[-1], n_ticks)
         for value in np.interp(wanted, self.places, self.edges).tolist():
-            label = value
-            for digits in (3, 2, 1):  # the roundest number that lies about where it is wanted
-                near = rounded(value, digits)
-                if self.edges[0] <= near <= self.edges[-1] and abs(self(near) - self(value)) < 5.0:
-                    label = near
+            round_ones = (rounded(value, digits) for digits in (1, 2, 3))
+            inside = (near for near in round_ones if self.edges[0] <= near <= self.edges[-1])
+            # the roundest number that lies about where it is wanted
+            label = next((near for near in inside if abs(self(near) - self(value)) < 5.0), value)
             place = self(label)
             if not ticks or place - ticks[-1][0] > 60.0 / n_ticks:
                 ticks.append((place, _tick(label)))
@@ -109,16 +117,17 @@ class SliceScale:
         """What is drawn of a slice, rare or not."""
         return _shape(path, f"{kind} rare" if self.slices[i]["rare"] else kind, i)
 
-    def dashes(self, values: Sequence[float | None], view: Scale) -> list[Shape]:
+    def dashes(self, values: Sequence[float | None], y: Scale) -> list[Shape]:
         """Level lines, one a slice."""
         ends = [_short(place) for place in self.places]
-        found = [(i, _short(100 - view(value))) for i, value in enumerate(values) if value]
+        # 0 has no place on a log axis
+        found = [(i, _short(100 - y(value))) for i, value in enumerate(values) if value]
         return [_shape(f"M{ends[i]} {height}H{ends[i + 1]}", "dash", i) for i, height in found]
 
     def bands(self) -> list[Shape]:
         """The rare region, behind everything."""
         rare = np.array([False, *(s["rare"] for s in self.slices), False])
-        ends = np.array(self.places)[np.flatnonzero(np.diff(rare))].reshape(-1, 2)
+        ends = np.array(self.places)[np.flatnonzero(np.diff(rare))].reshape(-1, 2)  # where rare begins or ends
         return [_shape(f"M{left:.2f} 0H{right:.2f}V100H{left:.2f}Z", "band") for left, right in ends]
 
     def legend(self, kind: str) -> list[tuple[str, str]]:
@@ -156,18 +165,18 @@ def response_chart(data: Data) -> Chart:
         meaning = "rows after copying"
     top = max(counts + after)
     views, marks = [], []
-    for view in (Scale(FEWEST, 1.3 * top, log=True), Scale(0.0, 1.05 * top)):
+    for y in (Scale(FEWEST, 1.3 * top, log=True), Scale(0.0, 1.05 * top)):
         bars = []
         for i, count in enumerate(counts):
             left, right = scale.places[i : i + 2]
-            room = min(0.15 * (right - left), 0.3)  # beside the bar
-            path = f"M{_short(left + room)} 100V{_short(100 - view(count))}H{_short(right - room)}V100Z"
+            gap = min(0.15 * (right - left), 0.3)  # beside the bar
+            path = f"M{_short(left + gap)} 100V{_short(100 - y(count))}H{_short(right - gap)}V100Z"
             bars += [scale.shape(path, "bar", i)] if count else []
-        views.append(view.view("rows", bars + scale.dashes(after, view)))
+        views.append(y.panel("rows", bars + scale.dashes(after, y)))
     for i, s in enumerate(scale.slices):
         more = f", {meaning}: {number(after[i])}" if after and s["count"] else ""
         between, rows = span(s["low"], s["high"]), counted(s["count"], "row")
-        marks.append((scale.middle(i), 0.0, f"{between}: {rows} ({percent(s['share'])}){more}", i))
+        marks.append(Mark(scale.middle(i), 0.0, f"{between}: {rows} ({percent(s['share'])}){more}", i))
     return Chart(
         name="response",
         title=f"Rows along {name}",
@@ -182,16 +191,16 @@ def response_chart(data: Data) -> Chart:
 def error_chart(data: Data) -> Chart:
     """Mean squared error in every slice, beside that of predicting the mean."""
     errors, scale = data["errors"]["slices"], SliceScale(data["response"]["slices"])
-    found = [e[key] for e in errors for key in ("mse", "mean") if e[key]]
+    found = [e[key] for e in errors for key in ("mse", "mean") if e[key]]  # 0 has no place on a log axis
     with_rows = [(i, e) for i, e in enumerate(errors) if e["mse"] is not None]
     views, marks = [], []
-    for view in (Scale(min(found) / 1.5, 1.5 * max(found), log=True), Scale(0.0, 1.05 * max(found))):
-        dots = [scale.shape(_dot(scale.middle(i), view(e["mse"])), "dot", i) for i, e in with_rows]
-        views.append(view.view("mean squared error", scale.dashes([e["mean"] for e in errors], view) + dots))
+    for y in (Scale(min(found) / 1.5, 1.5 * max(found), log=True), Scale(0.0, 1.05 * max(found))):
+        dots = [scale.shape(_dot(scale.middle(i), y(e["mse"])), "dot", i) for i, e in with_rows]
+        views.append(y.panel("mean squared error", scale.dashes([e["mean"] for e in errors], y) + dots))
     for i, e in with_rows:
         between = span(scale.edges[i], scale.edges[i + 1])
         own = f"{number(e['mse'])} on {counted(e['n_rows'], 'row')}, bias {number(e['bias'])}"
-        marks.append((scale.middle(i), 0.0, f"{between}: {own}; the mean has {number(e['mean'])}", i))
+        marks.append(Mark(scale.middle(i), 0.0, f"{between}: {own}; the mean has {number(e['mean'])}", i))
     return Chart(
         name="errors",
         title="Error along the response",
@@ -210,7 +219,7 @@ def scatter_chart(data: Data) -> Chart:
     columns = [points[key] for key in ("observed", "predicted", "slice")]
     marks, paths = [], dict[int, str]()
     for x, y, observed, predicted, i in zip(scale(columns[0]), scale(columns[1]), *columns, strict=True):
-        marks.append((x, y, f"observed {number(observed, 4)}, predicted {number(predicted, 4)}", i))
+        marks.append(Mark(x, y, f"observed {number(observed, 4)}, predicted {number(predicted, 4)}", i))
         paths[i] = paths.get(i, "") + _dot(x, y)
     last = sorted(paths, key=lambda i: (scale.slices[i]["rare"], i))
     axis = scale.axis(f"predicted {name}")
@@ -230,24 +239,29 @@ def path_chart(path: Data) -> Chart:
     """The criterion along the penalties (or the bandwidths), the chosen curve in front; high starts are cut off."""
     criterion = str(CRITERIA.get(path["criterion"], path["criterion"]))
     criterion += "" if path["scoring"] == "mse" else f" ({path['scoring']})"
-    curves = sorted(path["curves"], key=lambda one: one["chosen"])
-    lines = [
-        [(at, v) for at, v in zip(path["x"], one["values"], strict=True) if at is not None and v is not None]
-        for one in curves
-    ]
-    along, values = zip(*(point for line in lines for point in line), strict=True)
+    curves = sorted(path["curves"], key=lambda curve: curve["chosen"])
+    lines = []
+    for curve in curves:
+        pairs = zip(path["x"], curve["values"], strict=True)
+        lines.append([(penalty, value) for penalty, value in pairs if penalty is not None and value is not None])
+    penalties, values = zip(*(point for line in lines for point in line), strict=True)
+    x = Scale(min(penalties), max(penalties), log=True)
+
     low, high, end = min(values), max(values), max(line[-1][1] for line in lines if line)
-    x = Scale(min(along), max(along), log=True)
     y = Scale(low, high)
     if low > 0:
-        y = Scale(low / 1.1, 1.1 * (min(high, 1.3 * end) if end > low else high), log=True)
+        top = min(high, PATH_TOP * end) if end > low else high  # high starts are cut off
+        y = Scale(low / PATH_MARGIN, PATH_MARGIN * top, log=True)
+
     shapes, marks = [], []
-    for one, line in zip(curves, lines, strict=True):
-        bandwidth = f", bandwidth {one['name']}" if one["name"] else ""
-        texts = [f"{path['along']} {number(at)}{bandwidth}: {criterion} {number(v)}" for at, v in line]
-        points = [(x(at), y(v), text, None) for (at, v), text in zip(line, texts, strict=True)]
+    for curve, line in zip(curves, lines, strict=True):
+        bandwidth = f", bandwidth {curve['name']}" if curve["name"] else ""
+        points = []
+        for penalty, value in line:
+            text = f"{path['along']} {number(penalty)}{bandwidth}: {criterion} {number(value)}"
+            points.append(Mark(x(penalty), y(value), text))
         marks += points
-        shapes += [_line(points, "line chosen" if one["chosen"] else "line")] if points else []
+        shapes += [_line(points, "line chosen" if curve["chosen"] else "line")] if points else []
     choice = x(path["choice"])
     return Chart(
         name="path",
@@ -263,25 +277,27 @@ def path_chart(path: Data) -> Chart:
 
 def partial_charts(curves: list[Data]) -> Iterator[Chart]:
     """The mean prediction along one column each, on one scale; ticks at the foot are deciles of the column."""
-    every = [value for one in curves for value in one["mean"]]
+    every = [value for curve in curves for value in curve["mean"]]
+    if not every:
+        return
+    room = ROOM * (max(every) - min(every) or 1.0)
+    y = Scale(min(every) - room, max(every) + room)
     for place, curve in enumerate(curves):
         if curve["kind"] == "level":
             continue
-        room = ROOM * (max(every) - min(every) or 1.0)
         x = Scale(curve["values"][0], curve["values"][-1])
-        y = Scale(min(every) - room, max(every) + room)
         named = curve["labels"] or labels(curve["values"])
         texts = [f"{name}: {amount(mean)}" for name, mean in zip(named, curve["mean"], strict=True)]
         marks = _marks(x, y, curve["values"], curve["mean"], texts)
         axis = x.axis(curve["name"], most=3)
         if curve["kind"] != "number" or len(axis["ticks"]) < 2:  # dates, or no round numbers: the values themselves
             taken = sorted({0, (len(named) - 1) // 2, len(named) - 1})
-            axis["ticks"] = [(marks[i][0], named[i]) for i in taken]
+            axis["ticks"] = [(marks[i].x, named[i]) for i in taken]
         yield Chart(
             name=f"partial-{place}",
             title=curve["name"],
             x=axis,
-            views=[y.view("mean prediction", [_line(marks, "curve")], most=4)],
+            views=[y.panel("mean prediction", [_line(marks, "curve")], most=4)],
             marks=marks,
             behind=[_shape(f"M{x(at):.2f} 100V94", "rug") for at in curve["deciles"]],
         )
@@ -298,13 +314,13 @@ def learning_chart(data: Data) -> Chart:
     texts[-1] = f"{counted(n_rows[-1], 'row')}: about {amount(found['twice'])}"
     marks = _marks(x, y, n_rows, errors, texts)
     shapes = [_line(marks[:-1], "curve"), _line(marks[-2:], "diagonal")]
-    shapes += [_shape(_dot(*mark), "dot") for mark in marks[:-1]]
-    shapes.append(_shape(_dot(*marks[-1]), "dot ahead"))
+    shapes += [_shape(_dot(mark.x, mark.y), "dot") for mark in marks[:-1]]
+    shapes.append(_shape(_dot(marks[-1].x, marks[-1].y), "dot ahead"))
     return Chart(
         name="learning",
         title="Would more rows help?",
         x={"title": "rows of the fit, log scale", "ticks": [(x(n), number(n)) for n in n_rows[:-1]]},
-        views=[y.view(f"RMSE of {data['response']['name']}", shapes)],
+        views=[y.panel(f"RMSE of {data['response']['name']}", shapes)],
         marks=marks,
         legend=[("dot", "fits"), ("diagonal", "twice the rows, by the last slope")],
     )
@@ -325,7 +341,7 @@ def level_chart(data: Data) -> Chart:
         name="levels",
         title="What one in so many rows exceeds",
         x=x.axis("one in so many rows", most=5),
-        views=[y.view(data["response"]["name"], [_line(marks, "curve"), *(_shape(dot, "dot rare") for dot in dots)])],
+        views=[y.panel(data["response"]["name"], [_line(marks, "curve"), *(_shape(dot, "dot rare") for dot in dots)])],
         marks=marks,
         legend=[("curve", "stated"), ("dot rare", "counted")],
     )
@@ -336,10 +352,10 @@ def _shape(path: str, kind: str, i: int | None = None) -> Shape:
 
 
 def _marks(x: Scale, y: Scale, xs: list[float], ys: list[float], texts: list[str]) -> list[Mark]:
-    return [(x(across), y(up), text, None) for across, up, text in zip(xs, ys, texts, strict=True)]
+    return [Mark(x(across), y(up), text) for across, up, text in zip(xs, ys, texts, strict=True)]
 
 
-def _dot(x: float, y: float, *_: Any) -> str:
+def _dot(x: float, y: float) -> str:
     """The path of a point: a line without length, which round ends turn into a dot of any stretch."""
     return f"M{_short(x)} {_short(100 - y)}h0"
 
