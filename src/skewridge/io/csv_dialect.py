@@ -1,7 +1,9 @@
 """The dialect of a CSV file, found from its beginning: delimiter, decimal sign, thousands and encoding.
 
 Decimal signs are a matter of the whole file: "1.234" alone may be either, and the other columns tell which it is. They
-are decided here, in :func:`find_numbers`, where all columns are seen, and not where one column becomes numbers.
+are decided here, in :func:`find_numbers`, where all columns are seen, and in two other places: ``cli/_tables.py`` gives
+a file that does not tell what the others of a command have in common, and ``tables/written_numbers.py`` decides for
+columns that stay text, such as prices with their currency.
 """
 
 from __future__ import annotations

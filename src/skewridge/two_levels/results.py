@@ -23,7 +23,7 @@ LINEAR, GLOBAL = "linear", "global"
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """The mean squared honest error, overall and in the rare region of the training response.
+    """The mean squared error of left-out predictions, overall and in the rare region of the training response.
 
     Attributes
     ----------
