@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from skewridge.metrics import rare_mse, rare_region
 from skewridge.two_levels import blend as blending
 from skewridge.two_levels.blend import blend, fit_blend
-from skewridge.two_levels.results import expected_error
+from skewridge.two_levels.expected_error import expected_error
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsRegressor
 
 from skewridge import SkewRidge
-from skewridge.two_levels.results import ExpectedError
+from skewridge.two_levels.expected_error import ExpectedError
 
 
 def fit(X, y, seed, weights=None, companions=None):

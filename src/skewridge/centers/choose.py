@@ -2,7 +2,8 @@
 
 Scales are learned first, on the sample of rows that a few numbers of centres and adaptive shares are then
 cross-validated on, along the penalties; the least risk wins. CenterTuning describes what was tried. How many centres
-the memory holds, on how many threads and by which solver, is known before any work.
+the memory holds, on how many threads and by which solver, is known before any work. Which rows become centres,
+``CandidateRows.draw`` of ``response/candidates.py`` draws.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from skewridge.execution.blas import one_blas_thread
 from skewridge.execution.context import on_threads
 from skewridge.execution.passes import predict_rows
 from skewridge.response.groups import RowGroups
+from skewridge.two_levels.expected_error import ExpectedError
 from skewridge.two_levels.planning import LevelSize, require_memory
-from skewridge.two_levels.results import ExpectedError
 
 EXAMPLE = "companions=[HistGradientBoostingRegressor()]"
 

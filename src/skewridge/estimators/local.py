@@ -28,8 +28,9 @@ from skewridge.execution.context import on_threads
 from skewridge.features.forms import FeatureForms
 from skewridge.features.scaling import constant_outputs
 from skewridge.model_selection import draw_seed
+from skewridge.two_levels.expected_error import expected_error
 from skewridge.two_levels.planning import LevelSize, is_small, require_memory
-from skewridge.two_levels.results import expected_error, shift_of, warning_of_shift
+from skewridge.two_levels.results import shift_of, warning_of_shift
 
 N_SAMPLE = 500  # rows of the fit whose own neighbours are sought
 SEED = 0

@@ -292,7 +292,7 @@ record(
     alone=True,
 )
 record(
-    "two_levels.results:ExpectedError",
+    "two_levels.expected_error:ExpectedError",
     """mse: number any; mse_se: number any; rare_mse: number any; rare_mse_se: number any
     dominant_row: whole | None; dominant_share: number 0..1""",
 )

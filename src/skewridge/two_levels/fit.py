@@ -14,9 +14,10 @@ from skewridge.response.groups import RowGroups
 from skewridge.ridge.diagnostics import serial_dependence
 from skewridge.ridge.sample import Sample
 from skewridge.two_levels.blend import BlendedModel, fit_blend, leave_own_out
+from skewridge.two_levels.expected_error import expected_error
 from skewridge.two_levels.members import LevelSettings, fit_companions, fit_members, has_levels
 from skewridge.two_levels.outer_folds import assign_folds, blend_outer, fit_outer
-from skewridge.two_levels.results import BlendedFit, expected_error, shift_of
+from skewridge.two_levels.results import BlendedFit, shift_of
 
 
 def fit_blended(
