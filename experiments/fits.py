@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from skewridge import AdaptiveKernelRidge, DacKernelRidge
-from skewridge.centers.cross_validation import pass_work
+from skewridge.centers.cross_validation import cv_work
 from skewridge.datasets import make_peaks
 from skewridge.metrics import rare_mse
 from skewridge.nodes.partition import make_plan
@@ -122,7 +122,7 @@ def searched(X, y, seed):
 def flops_of(model, n_rows):
     """Operations of the fit with its settings known."""
     if isinstance(model, AdaptiveKernelRidge):
-        return pass_work(n_rows, model.n_centers_)
+        return cv_work(n_rows, model.n_centers_, n_folds=0)
     cap = model.max_per_slice
     return make_plan(model.slices_, model.n_nodes_, model.n_features_in_, cap).n_flops
 

@@ -1,9 +1,11 @@
 """The project's promises about itself."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,14 @@ def test_lower_bounds_are_read_from_the_project(monkeypatch):
     assert "scikit-learn==1.6.0" in pins
     assert any(pin.startswith("pandas==") for pin in pins)
     assert not any(">" in pin for pin in pins)
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "experiments", "examples"])
+def test_what_scripts_import_is_there(folder):
+    missing = []
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "skewridge":
+                found = import_module(node.module)
+                missing += [(path.name, node.module, own.name) for own in node.names if not hasattr(found, own.name)]
+    assert missing == []

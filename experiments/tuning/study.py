@@ -22,7 +22,7 @@ from skewridge import DacKernelRidge
 from skewridge.datasets import make_peaks
 from skewridge.execution.blas import one_blas_thread
 from skewridge.kernels import Kernel, median_bandwidth
-from skewridge.linalg.tridiagonal import solve_path
+from skewridge.linalg.cholesky import solve_path
 
 CELLS = list(itertools.product((2000, 10_000), (1, 2, 4, 6), (1, 2), (1, 2)))  # N, d, peaks, algorithm
 NODES = {2000: 20, 10_000: 100}
