@@ -17,10 +17,11 @@ from skewridge._validation import check_bytes, check_choice, format_bytes
 from skewridge.cli._app import FitOptions, Reading
 from skewridge.cli._screen import Screen
 from skewridge.execution.memory import Budget
+from skewridge.io import streams
 from skewridge.io.csv_dialect import FOUND, ReadOptions, find_dialect
 from skewridge.io.files import list_files, read_whole
 from skewridge.io.formats import reader_of
-from skewridge.io.streams import TEXT, copied
+from skewridge.io.streams import copied
 from skewridge.io.streams import reading as reading_of
 from skewridge.tables.columns import (
     LISTED,
@@ -79,7 +80,9 @@ def in_pieces(data: Sequence[str], memory_limit: str | None = None) -> str:
     limit = None if memory_limit is None else check_bytes("memory_limit", memory_limit)
     n_bytes = sum(os.path.getsize(file) for file in find_files(data))
     return (
-        "" if n_bytes <= Budget(limit, TEXT).allowed else f"{data[0]} has {format_bytes(n_bytes)} and is read in pieces"
+        ""
+        if n_bytes <= Budget(limit, streams.TEXT).allowed
+        else f"{data[0]} has {format_bytes(n_bytes)} and is read in pieces"
     )
 
 
