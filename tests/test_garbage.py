@@ -27,7 +27,7 @@ def test_collection_is_as_it_was_afterwards_whatever_happens(enabled):
         (gc.enable if before else gc.disable)()
 
 
-def test_collection_begins_again_whichever_of_several_threads_leaves_last():
+def test_the_last_of_several_threads_lets_it_begin_again():
     came, may_leave = Event(), Event()
 
     def stay():
@@ -40,6 +40,7 @@ def test_collection_begins_again_whichever_of_several_threads_leaves_last():
         other = Thread(target=stay)
         other.start()
         came.wait(10)
+    assert not gc.isenabled()  # the other is still inside
     may_leave.set()
     other.join()
     assert gc.isenabled()

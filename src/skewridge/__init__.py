@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ __all__ = [
 ]
 
 
+_lock, _inside = Lock(), [0, False]  # threads inside, and whether garbage was looked for when the first came
+
+
 @contextmanager
 def no_collection() -> Iterator[None]:
     """Look for no garbage while modules are imported and loops are compiled, which make none: it takes a tenth of that.
@@ -82,13 +86,18 @@ def no_collection() -> Iterator[None]:
     ...     gc.isenabled()
     False
     """
-    enabled = gc.isenabled()
-    gc.disable()
+    with _lock:
+        if _inside[0] == 0:
+            _inside[1] = gc.isenabled()
+            gc.disable()
+        _inside[0] += 1
     try:
         yield
     finally:
-        if enabled:
-            gc.enable()
+        with _lock:
+            _inside[0] -= 1
+            if _inside[0] == 0 and _inside[1]:
+                gc.enable()
 
 
 def __getattr__(name: str) -> Any:
